@@ -49,7 +49,7 @@ static void *lock_once(void *argument)
     return NULL;
 }
 
-// Whoever waits for the mutex is called, and not one of the parent's threads.
+// A thread that waits for the mutex is called, and not one of the parent's threads.
 static void is_handed_on(pthread_mutex_t *which)
 {
     for (int round = 0; round < 3; round++) {

@@ -5,36 +5,36 @@
 //! counted along the way that an uncontended caller takes: straight on at every conditional jump, up to the return.
 
 use crate::command::{cargo, succeed};
-use crate::files::{At, read};
+use crate::files::{ErrorContext, read};
 use std::path::Path;
 
 /// What a straight path has to have.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct Requirement {
     n_locked: usize,
     /// Backward jumps: a read-modify-write that the processor lacks becomes a compare-exchange that is tried again.
     n_retries: usize,
 }
 
-const ACQUIRE: Wanted = Wanted { n_locked: 1, n_retries: 0 };
+const ACQUIRE: Requirement = Requirement { n_locked: 1, n_retries: 0 };
 
 /// Locks, as the functions of the example begin, with what their releases have.
-const LOCKS: [(&str, Wanted); 9] = [
-    ("tas", Wanted { n_locked: 0, n_retries: 0 }),
-    ("ttas", Wanted { n_locked: 0, n_retries: 0 }),
-    ("ticket", Wanted { n_locked: 0, n_retries: 0 }),
-    ("mcs", Wanted { n_locked: 1, n_retries: 0 }),
-    ("go_tristate_futex", Wanted { n_locked: 1, n_retries: 0 }),
-    ("go_tristate_sema", Wanted { n_locked: 1, n_retries: 0 }),
+const LOCKS: [(&str, Requirement); 9] = [
+    ("tas", Requirement { n_locked: 0, n_retries: 0 }),
+    ("ttas", Requirement { n_locked: 0, n_retries: 0 }),
+    ("ticket", Requirement { n_locked: 0, n_retries: 0 }),
+    ("mcs", Requirement { n_locked: 1, n_retries: 0 }),
+    ("go_tristate_futex", Requirement { n_locked: 1, n_retries: 0 }),
+    ("go_tristate_sema", Requirement { n_locked: 1, n_retries: 0 }),
     // A fetch-and whose old value is used; the files' `# Lineage` says what it costs.
-    ("go_spinbit_futex", Wanted { n_locked: 1, n_retries: 1 }),
-    ("go_spinbit", Wanted { n_locked: 1, n_retries: 1 }),
-    ("ondeck", Wanted { n_locked: 1, n_retries: 0 }),
+    ("go_spinbit_futex", Requirement { n_locked: 1, n_retries: 1 }),
+    ("go_spinbit", Requirement { n_locked: 1, n_retries: 1 }),
+    ("ondeck", Requirement { n_locked: 1, n_retries: 0 }),
 ];
 
 /// What was found on a straight path.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Straight {
+struct StraightPath {
     n_instructions: usize,
     n_locked: usize,
     n_retries: usize,
@@ -53,7 +53,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     for (symbol, wanted) in LOCKS.into_iter().flat_map(paths) {
         let lines = body(&listing, &symbol).ok_or_else(|| format!("`{symbol}` is not in the listing"))?;
         match straight_path(&lines) {
-            Ok(Straight { n_instructions, n_locked, n_retries }) => {
+            Ok(StraightPath { n_instructions, n_locked, n_retries }) => {
                 println!("{symbol:<28}{n_instructions:>14}{n_locked:>8}{n_retries:>9}");
                 if (n_locked, n_retries) != (wanted.n_locked, wanted.n_retries) {
                     let found = format!("{n_locked} locked and {n_retries} retries");
@@ -66,7 +66,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     if failures.is_empty() { Ok(()) } else { Err(format!("{failures}asm: not every fast path is as it should be")) }
 }
 
-fn complaint(symbol: &str, Wanted { n_locked, n_retries }: Wanted, found: &str, lines: &[&str]) -> String {
+fn complaint(symbol: &str, Requirement { n_locked, n_retries }: Requirement, found: &str, lines: &[&str]) -> String {
     let listing = lines.join("\n");
     format!("\n{symbol}: {found}; wanted are {n_locked} locked, {n_retries} retries and no call\n{listing}\n")
 }
@@ -101,8 +101,8 @@ fn is_code(line: &str) -> bool {
 }
 
 /// Follows the code from the first instruction to the return, on the way that no conditional jump leaves.
-fn straight_path(lines: &[&str]) -> Result<Straight, String> {
-    let mut path = Straight::default();
+fn straight_path(lines: &[&str]) -> Result<StraightPath, String> {
+    let mut path = StraightPath::default();
     let mut at = 0;
     while path.n_instructions <= lines.len() {
         let line = lines.get(at).ok_or("the code ends without a return")?;
@@ -158,13 +158,13 @@ same = probe
     #[test]
     fn the_straight_path_passes_conditional_jumps_and_follows_the_others() {
         let lines = body(LISTING, "probe").unwrap();
-        assert_eq!(straight_path(&lines), Ok(Straight { n_instructions: 7, n_locked: 2, n_retries: 0 }));
+        assert_eq!(straight_path(&lines), Ok(StraightPath { n_instructions: 7, n_locked: 2, n_retries: 0 }));
     }
 
     #[test]
     fn a_backward_jump_is_a_retry() {
         let lines = [".L1:", "\tlock\t\tcmpxchgq\t%rcx, (%rdi)", "\tjne\t.L1", "\tretq"];
-        assert_eq!(straight_path(&lines), Ok(Straight { n_instructions: 3, n_locked: 1, n_retries: 1 }));
+        assert_eq!(straight_path(&lines), Ok(StraightPath { n_instructions: 3, n_locked: 1, n_retries: 1 }));
     }
 
     #[test]

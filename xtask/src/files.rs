@@ -7,11 +7,11 @@ use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 
 /// An error with what it is about in front.
-pub(crate) trait At<T> {
+pub(crate) trait ErrorContext<T> {
     fn at(self, place: impl AsRef<Path>) -> Result<T, String>;
 }
 
-impl<T, E: Display> At<T> for Result<T, E> {
+impl<T, E: Display> ErrorContext<T> for Result<T, E> {
     fn at(self, place: impl AsRef<Path>) -> Result<T, String> {
         self.map_err(|error| format!("{}: {error}", place.as_ref().display()))
     }

@@ -5,7 +5,7 @@ use crate::docs::table::{code, or_dash, table};
 use crate::scaling;
 use ondeck_report::row::Row;
 use ondeck_report::stats::{geometric_mean, median};
-use ondeck_workloads::world::Simulated;
+use ondeck_workloads::execution::Simulated;
 use ondeck_workloads::{lock, simulate};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -8,7 +8,7 @@ mod tlc;
 
 use self::config::Config;
 use self::tlc::Tlc;
-use crate::files::{At, names, read};
+use crate::files::{ErrorContext, names, read};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;

@@ -6,7 +6,7 @@
 //! nothing is broken here; its builds share one target directory, so that only the edited crate is built again.
 
 use crate::command::{cargo, output, within};
-use crate::files::{At, mirror, names, read, write};
+use crate::files::{ErrorContext, mirror, names, read, write};
 use crate::table;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,19 +54,19 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<(), String> {
         return Err(format!("`{lock}` has no mutants; --lock takes the name of a file in {LISTS}"));
     }
     mutants.retain(|mutant| only.is_empty() || only.contains(&mutant.lock));
-    let nursery = Nursery::prepare(root)?;
+    let workspace = MutantWorkspace::prepare(root)?;
     for mutant in &mutants {
         mutant.edited(root)?;
     }
     for rung in together(mutants.iter().map(|mutant| mutant.rung.as_str())) {
-        if let Some(by) = nursery.try_rung(&rung, PATIENCE_WITH_ALL)? {
+        if let Some(by) = workspace.try_rung(&rung, PATIENCE_WITH_ALL)? {
             return Err(format!("`{rung}` fails before anything is broken: {by}"));
         }
     }
     let mut survivors = Vec::new();
     for mutant in &mutants {
         let start = Instant::now();
-        let killed_by = nursery.with_edit(mutant, || nursery.try_rung(&mutant.rung, PATIENCE))?;
+        let killed_by = workspace.with_edit(mutant, || workspace.try_rung(&mutant.rung, PATIENCE))?;
         let fate = killed_by.as_ref().map_or("SURVIVED".to_owned(), |by| format!("killed by {by}"));
         println!("{}: {}: {fate}  [{}, {:.1} s]", mutant.lock, mutant.name, mutant.rung, start.elapsed().as_secs_f64());
         survivors.extend(killed_by.is_none().then(|| format!("{}: {} survived", mutant.lock, mutant.name)));
@@ -119,20 +119,20 @@ impl Mutant {
 }
 
 /// The copy of the workspace in which mutants live.
-struct Nursery {
+struct MutantWorkspace {
     work: PathBuf,
     target: PathBuf,
 }
 
-impl Nursery {
+impl MutantWorkspace {
     fn prepare(root: &Path) -> Result<Self, String> {
         let home = root.join("target/mutants");
-        let nursery = Nursery { work: home.join("work"), target: home.join("target") };
-        std::fs::create_dir_all(&nursery.work).at(&nursery.work)?;
+        let workspace = MutantWorkspace { work: home.join("work"), target: home.join("target") };
+        std::fs::create_dir_all(&workspace.work).at(&workspace.work)?;
         for part in ["Cargo.toml", "Cargo.lock", "crates", "tool", "lab", "proof", "xtask"] {
-            mirror(&root.join(part), &nursery.work.join(part), &[])?;
+            mirror(&root.join(part), &workspace.work.join(part), &[])?;
         }
-        Ok(nursery)
+        Ok(workspace)
     }
 
     /// Runs `body` while the mutant's file is edited, with tests for no more locks than its rung speaks of.

@@ -8,7 +8,7 @@
 mod suite;
 
 use crate::command::{cargo, output};
-use crate::files::{At, mirror, read, write};
+use crate::files::{ErrorContext, mirror, read, write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

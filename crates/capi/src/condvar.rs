@@ -32,7 +32,7 @@ extern "C" fn ondeck_cond_init(cond: &mut MaybeUninit<Condvar>) -> c_int {
     OK
 }
 
-/// Nothing to do: who waits keeps nothing elsewhere.
+/// Nothing to do: a waiter keeps nothing elsewhere.
 #[unsafe(no_mangle)]
 extern "C" fn ondeck_cond_destroy(_cond: &Condvar) -> c_int {
     OK

@@ -90,7 +90,7 @@ unsafe extern "C" fn ondeck_mutex_unlock(mutex: &Mutex) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ondeck_mutex_unlock_fair(mutex: &Mutex) -> c_int {
     mutex.expect_taken("ondeck_mutex_unlock_fair: nobody holds this mutex\n");
-    // SAFETY: as for `ondeck_mutex_unlock`; who comes next changes nothing about it.
+    // SAFETY: as for `ondeck_mutex_unlock`; the next holder changes nothing about it.
     unsafe { recorded::release_fair(&mutex.0) };
     OK
 }

@@ -54,10 +54,12 @@ pub use ondeck::RawOndeck;
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 #[doc(hidden)]
 pub use platform::kernel;
-pub use platform::{Atomic, AtomicPointer, Hardware, Platform, Running, StaticPlatform, Step, ThreadId, Token, Waited};
+pub use platform::{
+    Atomic, AtomicPointer, Hardware, Platform, RunState, StaticPlatform, Step, ThreadId, Token, WaitEnd,
+};
 pub use raw::{NotHeld, RawLock, RawMonitor, RawTimedLock};
 pub use spin_wait::{SpinPolicy, SpinWait};
-pub use tuning::{Defaults, Tuned};
+pub use tuning::{Defaults, TuningSource};
 
 /// README.md's example compiles and runs.
 #[cfg(doctest)]

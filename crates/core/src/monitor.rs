@@ -94,7 +94,7 @@
 //!   fat holders it is the mutex that publishes, so `inflate` and `found` need no Release.
 //! - E3 `open` -> `pin`: that the monitor which had the object before names it no more. All writes to the pins are
 //!   read-modify-writes, so those in between continue the release sequence.
-//! - A contender that holds the mutex needs no E3: whoever deflated released it after it changed the word.
+//! - A contender that holds the mutex needs no E3: the thread that deflated released it after it changed the word.
 //! - The pool orders giving back before taking (`Pool`). Relaxed is enough for the rest: a thread that reads its own
 //!   number reads what it wrote itself; `want` and `sleep` decide nothing but who is woken; levels and calm go from
 //!   holder to holder with the mutex.
@@ -114,7 +114,7 @@
 //!
 //! # Cost
 //! Alone and thin: 2 RMWs and a load, 1 line, a thread number from thread-local memory; each further level 2 RMWs. Whoever
-//! has entered remembers how (`Entered`), so leaving begins with the write and not with a look, which would wait for the
+//! has entered remembers how (`EntryRecord`), so leaving begins with the write and not with a look, which would wait for the
 //! write before it. Fat: the flagship's 2 RMWs, three looks at the word, one more line. Contended and fat: 2 RMWs more for
 //! each that has to wait. Inflation by exit: 2 RMWs, the pool, one system call that wakes those that slept on the word,
 //! all at once: the only herd here, once per inflation. Before that, contenders poll the word for `look_ns` each, without
@@ -132,7 +132,7 @@
 //! 7 unsafe blocks, here and in side.rs, all about a mutex that the caller holds.
 
 use crate::{Atomic, Platform, StaticPlatform, Step};
-use crate::{Defaults, Entry, NotHeld, Promises, RawLock, RawTimedLock, Tuned};
+use crate::{Defaults, Entry, NotHeld, Promises, RawLock, RawTimedLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -204,7 +204,7 @@ pub struct Tuning {
     pub most_thin_owner: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning =
         Tuning { look_ns: 5_000, look_gap_ns: 40, calm_exits: 256, most_thin_owner: state::MOST_OWNER };
 }
@@ -215,21 +215,21 @@ impl Tuned<Tuning> for Defaults {
 
 /// A reentrant lock of four bytes in which threads can wait for each other: see the head of this file.
 #[repr(transparent)]
-pub struct RawOndeckMonitor<P: Platform, S: Pool<P>, C: Tuned<Tuning> = Defaults> {
+pub struct RawOndeckMonitor<P: Platform, S: Pool<P>, C: TuningSource<Tuning> = Defaults> {
     word: P::U32,
     kinds: PhantomData<fn() -> (S, C)>,
 }
 
 const _: () = assert!(ENTRY.bytes == 4, "the word is all there is");
 
-impl<P: StaticPlatform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
+impl<P: StaticPlatform, S: Pool<P>, C: TuningSource<Tuning>> RawOndeckMonitor<P, S, C> {
     /// A free monitor, for statics.
     pub const INIT: Self = RawOndeckMonitor { word: P::U32_ZERO, kinds: PhantomData };
 }
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawLock for RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> RawLock for RawOndeckMonitor<P, S, C> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -253,7 +253,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawLock for RawOndeckMonitor<P, 
     /// Leaves one level, and the monitor if it was the first.
     #[inline(always)]
     unsafe fn release(&self) {
-        let entered = Entered { me: me::<P>(), side: self.load().side().map(S::side) };
+        let entered = EntryRecord { me: me::<P>(), side: self.load().side().map(S::side) };
         // SAFETY: the caller's duty is the same, and the word of a monitor that one is inside of says how.
         unsafe { self.exit(entered) };
     }
@@ -269,7 +269,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawLock for RawOndeckMonitor<P, 
     }
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawTimedLock for RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> RawTimedLock for RawOndeckMonitor<P, S, C> {
     #[inline]
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
         self.enter_until(deadline_ns).is_some()
@@ -278,7 +278,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawTimedLock for RawOndeckMonito
 
 /// How a thread has entered a monitor, so that it need not ask the word again when it leaves.
 #[derive(Debug)]
-pub struct Entered<P: Platform> {
+pub struct EntryRecord<P: Platform> {
     /// Number of the thread.
     me: u32,
     /// What the word named, if the monitor was fat; it does so until the last level is left (I4). `None` may be out of
@@ -287,34 +287,34 @@ pub struct Entered<P: Platform> {
 }
 
 // By hand: the derived ones would ask the same of the platform.
-impl<P: Platform> Clone for Entered<P> {
+impl<P: Platform> Clone for EntryRecord<P> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P: Platform> Copy for Entered<P> {}
+impl<P: Platform> Copy for EntryRecord<P> {}
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> RawOndeckMonitor<P, S, C> {
     /// As [`acquire`](RawLock::acquire).
     #[inline(always)]
-    pub fn enter(&self) -> Entered<P> {
+    pub fn enter(&self) -> EntryRecord<P> {
         let me = me::<P>();
-        if self.grab(me) { Entered { me, side: None } } else { self.enter_again(me) }
+        if self.grab(me) { EntryRecord { me, side: None } } else { self.enter_again(me) }
     }
 
     /// As [`try_acquire`](RawLock::try_acquire).
     #[inline(always)]
-    pub fn try_enter(&self) -> Option<Entered<P>> {
+    pub fn try_enter(&self) -> Option<EntryRecord<P>> {
         let me = me::<P>();
-        if self.grab(me) { Some(Entered { me, side: None }) } else { self.try_enter_slow(me) }
+        if self.grab(me) { Some(EntryRecord { me, side: None }) } else { self.try_enter_slow(me) }
     }
 
     /// As [`try_acquire_until`](RawTimedLock::try_acquire_until).
     #[inline]
-    pub fn enter_until(&self, deadline_ns: u64) -> Option<Entered<P>> {
+    pub fn enter_until(&self, deadline_ns: u64) -> Option<EntryRecord<P>> {
         let me = me::<P>();
-        if self.grab(me) { Some(Entered { me, side: None }) } else { self.enter_slow(me, Some(deadline_ns)) }
+        if self.grab(me) { Some(EntryRecord { me, side: None }) } else { self.enter_slow(me, Some(deadline_ns)) }
     }
 
     /// As [`release`](RawLock::release), of the level that was entered so.
@@ -322,7 +322,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// # Safety
     /// - The calling thread has entered this monitor, got `entered` from that, and has not left that level.
     #[inline(always)]
-    pub unsafe fn exit(&self, entered: Entered<P>) {
+    pub unsafe fn exit(&self, entered: EntryRecord<P>) {
         match entered.side {
             Some(side) => self.exit_side(side),
             None if self.vacate(State::thin(entered.me)) => {}
@@ -331,7 +331,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     }
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> RawOndeckMonitor<P, S, C> {
     /// Whether the calling thread is inside.
     #[inline]
     pub fn is_entered(&self) -> bool {
@@ -352,7 +352,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// # Safety
     /// - As for [`exit`](RawOndeckMonitor::exit); and the calling thread has entered once.
     #[inline]
-    pub unsafe fn bump(&self, entered: Entered<P>) -> Entered<P> {
+    pub unsafe fn bump(&self, entered: EntryRecord<P>) -> EntryRecord<P> {
         let state = self.load();
         match state.side() {
             Some(index) if S::side(index).is_contended() => {
@@ -363,7 +363,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
             // They are asleep on the word: from here on they queue. Without memory they sleep on.
             None if state.is_wanted() => {
                 let side = self.try_inflate(entered.me, state.levels());
-                Entered { side, ..entered }
+                EntryRecord { side, ..entered }
             }
             _ => entered,
         }
@@ -434,7 +434,7 @@ fn no_number() -> u32 {
     panic!("2^32 threads have been started in this process: monitors cannot tell them apart any more")
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> Drop for RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> Drop for RawOndeckMonitor<P, S, C> {
     #[inline]
     fn drop(&mut self) {
         if let Some(index) = self.load().side() {
@@ -447,14 +447,14 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> Drop for RawOndeckMonitor<P, S, 
 
 // -- 10. Inspect ------------------------------------------------------------------------------------------------------
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> RawOndeckMonitor<P, S, C> {
     /// Whether the monitor has a side object now; stale at once.
     pub fn is_inflated(&self) -> bool {
         self.load().side().is_some()
     }
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> fmt::Debug for RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> fmt::Debug for RawOndeckMonitor<P, S, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.load();
         match state.side() {

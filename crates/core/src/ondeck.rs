@@ -12,7 +12,8 @@
 //!    down on deck, if that seat is empty. Else it goes to sleep in the dugout.
 //! 2. *A release normally wakes nobody.* If threads sleep and the seat is empty, nobody awake would take the lock. Then the
 //!    release wakes a sleeper. This is a *call*.
-//! 3. *A lock that is not hot goes to whoever comes first:* the thread on deck at its next look, or an arrival.
+//! 3. *A lock that is not hot goes to the first thread that finds it free:* the thread on deck at its next look, or an
+//!    arrival.
 //! 4. *A hot lock stays with its holder.* A lock is *hot* if its sections are short and its holder comes right back:
 //!    then passing it around costs more than it gives. Threads that wait leave such a lock alone, even when it looks
 //!    free. When the patience of the thread on deck is over (75 us), it *asks*. The next release *passes* the lock to it
@@ -262,7 +263,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
-use plan::{Arrival, Arrive};
+use plan::{Arrival, ArrivalPlan};
 use state::{ALARM, DECK, LOCKED, NAPPING, RELEASE, ROOM, State};
 use watch::{Heat, Tries, epoch_now};
 
@@ -414,8 +415,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
     }
 
-    /// What [`acquire`](RawLock::acquire) does once its first attempt, [`grab`](Self::grab), has failed: for who wants to do
-    /// something before waiting. False if the platform's monotonic clock has reached `deadline_ns`.
+    /// What [`acquire`](RawLock::acquire) does once its first attempt, [`grab`](Self::grab), has failed: for a caller
+    /// that wants to do something before waiting. False if the platform's monotonic clock has reached `deadline_ns`.
     #[inline]
     pub fn acquire_contended(&self, deadline_ns: Option<u64>) -> bool {
         self.acquire_slow(deadline_ns)
@@ -468,8 +469,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         State(self.word.load(Relaxed))
     }
 
-    /// The first attempt of [`acquire`](RawLock::acquire): one RMW without a look before it. Whoever fails goes on with
-    /// [`acquire_contended`](Self::acquire_contended), or gives up.
+    /// The first attempt of [`acquire`](RawLock::acquire): one RMW without a look before it. A thread that fails goes
+    /// on with [`acquire_contended`](Self::acquire_contended), or gives up.
     #[inline(always)]
     pub fn grab(&self) -> bool {
         P::step(GRAB);
@@ -527,21 +528,21 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 || state.is_coming_to(P::current_core()),
             );
             let turn = match step {
-                Arrive::Grab if self.grab() => Turn::AtBat,
-                Arrive::Grab => Turn::Again,
-                Arrive::Leave => Turn::Left,
-                Arrive::Claim => self.claim(heat, deadline),
-                Arrive::SitBeside => self.sit_beside(state, heat, deadline),
-                Arrive::Yield => {
+                ArrivalPlan::Grab if self.grab() => Turn::AtBat,
+                ArrivalPlan::Grab => Turn::Again,
+                ArrivalPlan::Leave => Turn::Left,
+                ArrivalPlan::Claim => self.claim(heat, deadline),
+                ArrivalPlan::SitBeside => self.sit_beside(state, heat, deadline),
+                ArrivalPlan::Yield => {
                     n_yields += 1;
                     P::yield_now();
                     Turn::Again
                 }
-                Arrive::MakeWay => {
+                ArrivalPlan::MakeWay => {
                     yields.make_way::<P>();
                     Turn::Again
                 }
-                Arrive::Enqueue => self.enqueue(state, &node, &mut tries, deadline),
+                ArrivalPlan::Enqueue => self.enqueue(state, &node, &mut tries, deadline),
             };
             match turn {
                 Turn::AtBat => return true,

@@ -59,7 +59,7 @@ macro_rules! as_on_hardware {
     (@may_spin) => { $crate::as_on_hardware!(@@may_spin() -> bool); };
     (@memory_nodes) => { $crate::as_on_hardware!(@@memory_nodes() -> u32); };
     (@atomics_may_be_far) => { $crate::as_on_hardware!(@@atomics_may_be_far() -> bool); };
-    (@is_running) => { $crate::as_on_hardware!(@@is_running(thread: $crate::ThreadId) -> $crate::Running); };
+    (@is_running) => { $crate::as_on_hardware!(@@is_running(thread: $crate::ThreadId) -> $crate::RunState); };
     (@@$method:ident($($name:ident: $kind:ty)?) $(-> $answer:ty)?) => {
         #[inline(always)]
         fn $method($($name: $kind)?) $(-> $answer)? {
@@ -98,7 +98,7 @@ pub struct Step {
 ///
 /// A caller must look at the word again, whatever the answer is. `Woken` may be spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waited {
+pub enum WaitEnd {
     /// The wait ended before its deadline. A wake arrived, a signal interrupted the wait, the word had changed already,
     /// or there was no reason at all.
     Woken,
@@ -108,7 +108,7 @@ pub enum Waited {
 
 /// Whether the thread that holds a lock is on a core at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Running {
+pub enum RunState {
     /// It is on a core.
     Yes,
     /// It is preempted or asleep.
@@ -148,7 +148,7 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// Sleeps while `word` holds `expected`, until a wake comes or the monotonic clock reaches `deadline_ns`.
     ///
     /// A [`wake`](Platform::wake) cannot come between the comparison and falling asleep.
-    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited;
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd;
 
     /// Wakes `n` threads that sleep on the address `word`, or all if there are fewer. Never dereferences the address.
     ///
@@ -158,7 +158,7 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// As [`wait_on`](Platform::wait_on), for the upper half of a 64-bit word.
     ///
     /// A platform may compare all 64 bits. A changed lower half may then end the wait spuriously.
-    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited;
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd;
 
     /// As [`wake`](Platform::wake), for threads in [`wait_on_upper`](Platform::wait_on_upper).
     fn wake_upper(word: *const Self::U64, n: u32);
@@ -166,13 +166,13 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// As [`wait_on`](Platform::wait_on), for a thread whose record others have meanwhile.
     ///
     /// If the platform lets a thread end in its sleep, it calls `leave` before, and the thread's stack is whole then.
-    fn wait_on_or_leave(word: &Self::U32, expected: u32, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+    fn wait_on_or_leave(word: &Self::U32, expected: u32, deadline_ns: Option<u64>, leave: impl Fn()) -> WaitEnd {
         let _ = leave;
         Self::wait_on(word, expected, deadline_ns)
     }
 
     /// As [`wait_on_or_leave`](Platform::wait_on_or_leave), for the upper half of a 64-bit word.
-    fn wait_on_upper_or_leave(word: &Self::U64, expected: u64, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+    fn wait_on_upper_or_leave(word: &Self::U64, expected: u64, deadline_ns: Option<u64>, leave: impl Fn()) -> WaitEnd {
         let _ = leave;
         Self::wait_on_upper(word, expected, deadline_ns)
     }
@@ -267,7 +267,7 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     }
 
     /// Returns whether `thread` is on a core now.
-    fn is_running(thread: ThreadId) -> Running;
+    fn is_running(thread: ThreadId) -> RunState;
 
     /// Returns whether the calling thread's time slice is over, while it still has its core.
     ///

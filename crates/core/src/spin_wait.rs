@@ -100,13 +100,13 @@ pub struct SpinWait<P: Platform> {
     /// The next [`spin`](SpinWait::spin) makes two to the power of this many pauses.
     doublings: Cell<u32>,
     /// `None` before the first turn.
-    course: Cell<Option<Course>>,
+    course: Cell<Option<WaitProgress>>,
     platform: PhantomData<P>,
 }
 
 /// How far a wait has come; times in ticks.
 #[derive(Clone, Copy)]
-struct Course {
+struct WaitProgress {
     began: u64,
     yield_at: u64,
     has_yielded: bool,
@@ -188,15 +188,15 @@ impl<P: Platform> SpinWait<P> {
     }
 
     #[cold]
-    fn begin(&self, now: u64) -> Course {
+    fn begin(&self, now: u64) -> WaitProgress {
         let yield_at = now + Self::budget(self.policy.yield_after_ns);
-        let course = Course { began: now, yield_at, has_yielded: false };
+        let course = WaitProgress { began: now, yield_at, has_yielded: false };
         self.course.set(Some(course));
         course
     }
 
     #[cold]
-    fn give_way(&self, now: u64, course: Course) {
+    fn give_way(&self, now: u64, course: WaitProgress) {
         // Saturating, as the counter of this core may be a little behind that of the core we came from.
         let age = now.saturating_sub(course.began);
         match self.policy.nap {
@@ -204,7 +204,7 @@ impl<P: Platform> SpinWait<P> {
             _ => P::yield_now(),
         }
         let yield_at = P::ticks() + Self::budget(self.policy.yield_again_ns);
-        self.course.set(Some(Course { yield_at, has_yielded: true, ..course }));
+        self.course.set(Some(WaitProgress { yield_at, has_yielded: true, ..course }));
     }
 
     /// A time on the core, in ticks. Asked anew for each, as the number of cores may change.
@@ -232,7 +232,7 @@ impl<P: Platform> fmt::Debug for SpinWait<P> {
 #[allow(clippy::disallowed_types)]
 mod tests {
     use super::*;
-    use crate::{Running, Step, ThreadId, Waited};
+    use crate::{RunState, Step, ThreadId, WaitEnd};
     use std::cell::RefCell;
     use std::num::NonZeroU32;
     use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -241,7 +241,7 @@ mod tests {
     const YIELD_NS: u64 = 1_000;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    enum Act {
+    enum Action {
         Pause,
         Yield,
         Sleep(u64),
@@ -251,14 +251,14 @@ mod tests {
     struct Script {
         now: u64,
         may_spin: bool,
-        acts: Vec<(u64, Act)>,
+        acts: Vec<(u64, Action)>,
     }
 
     thread_local! {
         static SCRIPT: RefCell<Script> = const { RefCell::new(Script { now: 1, may_spin: true, acts: Vec::new() }) };
     }
 
-    fn act(act: Act, takes_ns: u64) {
+    fn act(act: Action, takes_ns: u64) {
         SCRIPT.with_borrow_mut(|script| {
             script.acts.push((script.now, act));
             script.now += takes_ns;
@@ -266,9 +266,9 @@ mod tests {
     }
 
     /// What was done since the last call, without the pauses.
-    fn take_long_acts() -> Vec<(u64, Act)> {
+    fn take_long_acts() -> Vec<(u64, Action)> {
         let acts = SCRIPT.with_borrow_mut(|script| std::mem::take(&mut script.acts));
-        acts.into_iter().filter(|(_, act)| *act != Act::Pause).collect()
+        acts.into_iter().filter(|(_, act)| *act != Action::Pause).collect()
     }
 
     fn n_pauses() -> usize {
@@ -276,25 +276,25 @@ mod tests {
     }
 
     #[derive(Clone, Copy, Debug)]
-    struct Scripted;
+    struct ScriptedPlatform;
 
-    impl Platform for Scripted {
+    impl Platform for ScriptedPlatform {
         type U32 = AtomicU32;
         type U64 = AtomicU64;
         type Ptr<T: 'static> = AtomicPtr<T>;
 
-        fn wait_on(_: &AtomicU32, _: u32, deadline_ns: Option<u64>) -> Waited {
+        fn wait_on(_: &AtomicU32, _: u32, deadline_ns: Option<u64>) -> WaitEnd {
             let ns = deadline_ns.unwrap() - Self::now_ns();
-            act(Act::Sleep(ns), ns);
-            Waited::TimedOut
+            act(Action::Sleep(ns), ns);
+            WaitEnd::TimedOut
         }
 
         fn pause() {
-            act(Act::Pause, PAUSE_NS);
+            act(Action::Pause, PAUSE_NS);
         }
 
         fn yield_now() {
-            act(Act::Yield, YIELD_NS);
+            act(Action::Yield, YIELD_NS);
         }
 
         fn now_ns() -> u64 {
@@ -319,7 +319,7 @@ mod tests {
             unreachable!("nobody is woken")
         }
 
-        fn wait_on_upper(_: &AtomicU64, _: u64, _: Option<u64>) -> Waited {
+        fn wait_on_upper(_: &AtomicU64, _: u64, _: Option<u64>) -> WaitEnd {
             unreachable!("it waits on nothing wide")
         }
 
@@ -347,63 +347,63 @@ mod tests {
             unreachable!("it asks whether it may spin")
         }
 
-        fn is_running(_: ThreadId) -> Running {
+        fn is_running(_: ThreadId) -> RunState {
             unreachable!("it knows nobody")
         }
     }
 
-    fn snooze_until(wait: &SpinWait<Scripted>, end: u64) {
-        while Scripted::ticks() < end {
+    fn snooze_until(wait: &SpinWait<ScriptedPlatform>, end: u64) {
+        while ScriptedPlatform::ticks() < end {
             wait.snooze();
         }
     }
 
     #[test]
     fn yields_after_the_budget_and_again_after_half_of_it() {
-        let wait = SpinWait::<Scripted>::new();
+        let wait = SpinWait::<ScriptedPlatform>::new();
         snooze_until(&wait, 5_001);
         assert!(!wait.is_completed() && take_long_acts().is_empty(), "the whole budget is spent on the core");
         snooze_until(&wait, 13_000);
         assert!(wait.is_completed());
         // 5 us from the beginning; 1 us of yield and 2.5 us of spinning later; and so on.
-        assert_eq!(take_long_acts(), [(5_001, Act::Yield), (8_501, Act::Yield), (12_001, Act::Yield)]);
+        assert_eq!(take_long_acts(), [(5_001, Action::Yield), (8_501, Action::Yield), (12_001, Action::Yield)]);
     }
 
     #[test]
     fn a_reset_wait_has_its_whole_budget() {
-        let wait = SpinWait::<Scripted>::with_policy(SpinPolicy::SCAN_WAIT);
+        let wait = SpinWait::<ScriptedPlatform>::with_policy(SpinPolicy::SCAN_WAIT);
         snooze_until(&wait, 12_000);
-        assert_eq!(take_long_acts(), [(10_001, Act::Yield)]);
+        assert_eq!(take_long_acts(), [(10_001, Action::Yield)]);
         wait.reset();
         assert!(!wait.is_completed());
-        let began = Scripted::ticks();
+        let began = ScriptedPlatform::ticks();
         snooze_until(&wait, began + 10_500);
-        assert_eq!(take_long_acts(), [(began + 10_000, Act::Yield)]);
+        assert_eq!(take_long_acts(), [(began + 10_000, Action::Yield)]);
     }
 
     #[test]
     fn a_long_wait_naps() {
         let nap = Some(Nap { after_ns: 8_000, length_ns: 20_000 });
-        let wait = SpinWait::<Scripted>::with_policy(SpinPolicy { nap, ..SpinPolicy::STATUS_WAIT });
+        let wait = SpinWait::<ScriptedPlatform>::with_policy(SpinPolicy { nap, ..SpinPolicy::STATUS_WAIT });
         snooze_until(&wait, 40_000);
-        let naps = [(8_501, Act::Sleep(20_000)), (31_001, Act::Sleep(20_000))];
-        assert_eq!(take_long_acts(), [&[(5_001, Act::Yield)][..], &naps].concat());
+        let naps = [(8_501, Action::Sleep(20_000)), (31_001, Action::Sleep(20_000))];
+        assert_eq!(take_long_acts(), [&[(5_001, Action::Yield)][..], &naps].concat());
     }
 
     #[test]
     fn without_spinning_every_turn_yields() {
         SCRIPT.with_borrow_mut(|script| script.may_spin = false);
-        let wait = SpinWait::<Scripted>::new();
+        let wait = SpinWait::<ScriptedPlatform>::new();
         wait.snooze();
         assert!(wait.is_completed());
         wait.snooze();
-        assert_eq!(take_long_acts(), [(1, Act::Yield), (1_001, Act::Yield)]);
+        assert_eq!(take_long_acts(), [(1, Action::Yield), (1_001, Action::Yield)]);
         assert_eq!(n_pauses(), 0);
     }
 
     #[test]
     fn spins_double_up_to_64_and_never_yield() {
-        let wait = SpinWait::<Scripted>::default();
+        let wait = SpinWait::<ScriptedPlatform>::default();
         let pauses: Vec<usize> = (0..9).map(|_| (wait.spin(), n_pauses()).1).collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 64, 64]);
         assert!(!wait.is_completed());
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn a_condition_ends_the_wait_and_is_asked_before_anything_is_done() {
-        let wait = SpinWait::<Scripted>::new();
+        let wait = SpinWait::<ScriptedPlatform>::new();
         wait.wait_until(|| true);
         assert!(wait.wait_for(Duration::ZERO, || true));
         assert_eq!(n_pauses(), 0);
@@ -425,10 +425,10 @@ mod tests {
 
     #[test]
     fn a_timeout_ends_the_wait() {
-        let wait = SpinWait::<Scripted>::new();
+        let wait = SpinWait::<ScriptedPlatform>::new();
         assert!(!wait.wait_for(Duration::ZERO, || false));
         assert!(!wait.wait_for(Duration::from_nanos(300), || false));
-        assert_eq!((n_pauses(), Scripted::ticks()), (6, 301));
+        assert_eq!((n_pauses(), ScriptedPlatform::ticks()), (6, 301));
         let mut looks = 0;
         assert!(wait.wait_for(Duration::MAX, || (looks += 1, looks == 1_000).1));
     }

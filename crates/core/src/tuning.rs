@@ -19,7 +19,7 @@
 ///
 /// assert!(DeflatesAtOnce::TUNING.calm_exits < <Defaults as Tuned<Tuning>>::TUNING.calm_exits);
 /// ```
-pub trait Tuned<C>: Send + Sync + 'static {
+pub trait TuningSource<C>: Send + Sync + 'static {
     /// The constants.
     const TUNING: C;
 }

@@ -1,4 +1,4 @@
-//! The promises of the seam, on this machine.
+//! The promises of the trait `Platform`, on this machine.
 
 #![allow(clippy::disallowed_types, reason = "no lock, but a test of the platform")]
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 pub use ondeck_core::NotHeld;
 
-type Entered = ondeck_core::monitor::Entered<Hardware>;
+type EntryRecord = ondeck_core::monitor::EntryRecord<Hardware>;
 type Raw = ondeck_core::monitor::RawOndeckMonitor<Hardware, Slabs>;
 
 /// A lock that its holder may enter again, and in which threads can wait for each other.
@@ -105,8 +105,8 @@ pub struct Monitor<T: ?Sized> {
 }
 
 // SAFETY: a reference to a monitor gives `&T` to one thread at a time, each of which sees what those before did, and
-// the data itself to whoever owns the monitor. So it is sent from thread to thread, but never shared: a thread that lets
-// others in before it has dropped its last guard has nothing borrowed from any of them (`MonitorGuard::wait` and
+// the data itself to the owner of the monitor. So it is sent from thread to thread, but never shared: a thread that
+// lets others in before it has dropped its last guard has nothing borrowed from any of them (`MonitorGuard::wait` and
 // `bump`), or the data may be shared (`Monitor::wait`, by its own bound).
 unsafe impl<T: ?Sized + Send> Sync for Monitor<T> {}
 
@@ -316,7 +316,7 @@ impl std::error::Error for Nested {}
 #[must_use = "dropped at once, it leaves the monitor at once"]
 pub struct MonitorGuard<'a, T: ?Sized> {
     monitor: &'a Monitor<T>,
-    entered: Entered,
+    entered: EntryRecord,
     stays_on_its_thread: PhantomData<*const ()>,
 }
 
@@ -326,7 +326,7 @@ unsafe impl<T: ?Sized + Sync> Sync for MonitorGuard<'_, T> {}
 impl<'a, T: ?Sized> MonitorGuard<'a, T> {
     /// The calling thread has entered `monitor`, and makes one guard of that.
     #[inline]
-    fn new(monitor: &'a Monitor<T>, entered: Entered) -> Self {
+    fn new(monitor: &'a Monitor<T>, entered: EntryRecord) -> Self {
         MonitorGuard { monitor, entered, stays_on_its_thread: PhantomData }
     }
 

@@ -6,11 +6,11 @@
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ondeck_core::RawLock;
 use ondeck_core::ondeck::{Policy, RawCondvar, RawOndeck};
-use ondeck_core::{Hardware, Platform, StaticPlatform, Step, Waited};
-use ondeck_record::{Opaque, bare};
+use ondeck_core::{Hardware, Platform, StaticPlatform, Step, WaitEnd};
+use ondeck_record::{OpaqueWait, bare};
 
 /// The platform that the locks run on.
-pub(crate) type Machine = Recorded;
+pub(crate) type Machine = RecordingPlatform;
 
 pub(crate) fn name(address: u64, length: u64, name: &[u8]) {
     ondeck_record::name(address, length, name);
@@ -175,19 +175,19 @@ unsafe fn release_and_tell<P: Policy>(
 
 /// The recorded wait includes the wait for the lock at its end: a notification moves waiters to the lock's own.
 #[inline(never)]
-fn begin_to_wait<P: Policy>(waiters: &RawCondvar<Machine, P>, lock: &RawOndeck<Machine, P>) -> Option<Opaque> {
+fn begin_to_wait<P: Policy>(waiters: &RawCondvar<Machine, P>, lock: &RawOndeck<Machine, P>) -> Option<OpaqueWait> {
     bare::within(|| {
         if let Some(pending) = bare::release(address(lock), lock.n_releases(), lock.is_contended()) {
             pending.done();
         }
-        let wait = Opaque::begin(address(waiters), ondeck_record::layout::kind::CONDITION)?;
+        let wait = OpaqueWait::begin(address(waiters), ondeck_record::layout::kind::CONDITION)?;
         wait.look();
         Some(wait)
     })
 }
 
 #[inline(never)]
-fn end_wait(wait: Opaque) {
+fn end_wait(wait: OpaqueWait) {
     bare::within(|| wait.end());
 }
 
@@ -217,16 +217,16 @@ static END: extern "C" fn() = {
 
 /// This machine. What a waiting thread does is told to the recorder.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Recorded;
+pub(crate) struct RecordingPlatform;
 
-impl Platform for Recorded {
+impl Platform for RecordingPlatform {
     ondeck_core::as_on_hardware! {
         types, pause, yield_now, now_ns, ticks, ns_to_ticks, thread_id, thread_index, current_core,
         parallelism, may_spin, memory_nodes, atomics_may_be_far, is_running
     }
 
     #[inline]
-    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
         ondeck_record::slept();
         Hardware::wait_on(word, expected, deadline_ns)
     }
@@ -238,7 +238,7 @@ impl Platform for Recorded {
     }
 
     #[inline]
-    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
         ondeck_record::slept();
         Hardware::wait_on_upper(word, expected, deadline_ns)
     }
@@ -265,7 +265,7 @@ impl Platform for Recorded {
     }
 }
 
-impl StaticPlatform for Recorded {
+impl StaticPlatform for RecordingPlatform {
     const U32_ZERO: Self::U32 = Hardware::U32_ZERO;
     const U64_ZERO: Self::U64 = Hardware::U64_ZERO;
 }

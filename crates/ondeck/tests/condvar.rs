@@ -90,7 +90,7 @@ fn n_sleeps(thread: i32) -> Option<u64> {
     value("State:").starts_with('S').then(|| value("voluntary_ctxt_switches:").parse().expect("a number"))
 }
 
-/// Not even to find that it has to wait: whoever is notified sleeps on until the notifier has released the mutex.
+/// Not even to find that it has to wait: a notified thread sleeps on until the notifier has released the mutex.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_notifier_that_holds_the_mutex_wakes_nobody() {

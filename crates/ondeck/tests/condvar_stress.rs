@@ -71,8 +71,8 @@ unsafe impl Sync for Place {}
 unsafe impl Send for Place {}
 
 /// All waiters are notified; then the notifier buries the condition variable at once, while they are still on their way
-/// to the mutex, and the last of them buries the mutex. Whoever still writes to either leaves a mark in the rubble, and
-/// whoever still reads acts on it.
+/// to the mutex, and the last of them buries the mutex. A thread that still writes to either leaves a mark in the
+/// rubble, and one that still reads acts on it.
 #[test]
 fn destroy_after_notify_all() {
     const WAITERS: usize = 4;

@@ -20,10 +20,10 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 static N_WAITS: AtomicU64 = AtomicU64::new(0);
 
 /// The system's allocator behind a gate.
-struct Gated;
+struct GatedAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Gated = Gated;
+static ALLOCATOR: GatedAllocator = GatedAllocator;
 
 thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -52,7 +52,7 @@ fn gated<R>(body: impl FnOnce() -> R) -> R {
 }
 
 // SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Gated {
+unsafe impl GlobalAlloc for GatedAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's duties are those of this method.
         gated(|| unsafe { System.alloc(layout) })

@@ -64,18 +64,18 @@ fn try_lock() {
 
 #[test]
 fn into_inner_hands_the_value_out_and_drops_it_once() {
-    struct Counted(Arc<AtomicUsize>);
-    impl Drop for Counted {
+    struct DropCounter(Arc<AtomicUsize>);
+    impl Drop for DropCounter {
         fn drop(&mut self) {
             self.0.fetch_add(1, Relaxed);
         }
     }
     let drops = Arc::new(AtomicUsize::new(0));
-    let value = Mutex::new(Counted(drops.clone())).into_inner();
+    let value = Mutex::new(DropCounter(drops.clone())).into_inner();
     assert_eq!(drops.load(Relaxed), 0);
     drop(value);
     assert_eq!(drops.load(Relaxed), 1);
-    drop(Mutex::new(Counted(drops.clone())));
+    drop(Mutex::new(DropCounter(drops.clone())));
     assert_eq!(drops.load(Relaxed), 2);
 }
 

@@ -23,10 +23,10 @@ static N_REFUSALS: AtomicU32 = AtomicU32::new(0);
 
 /// The system's allocator, which refuses what the pool of side objects asks for, when told so. Other requests are met: a
 /// panic takes some memory too.
-struct Refusing;
+struct RefusingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Refusing = Refusing;
+static ALLOCATOR: RefusingAllocator = RefusingAllocator;
 
 fn is_refused(layout: Layout) -> bool {
     match REFUSED.load(Relaxed) {
@@ -39,7 +39,7 @@ fn is_refused(layout: Layout) -> bool {
 }
 
 // SAFETY: every request is refused, or goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Refusing {
+unsafe impl GlobalAlloc for RefusingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_refused(layout) {
             N_REFUSALS.fetch_add(1, Relaxed);

@@ -79,9 +79,9 @@ mod end_of_a_thread {
     }
 
     /// Uses the locks when it is destroyed.
-    struct Last;
+    struct LockOnExit;
 
-    impl Drop for Last {
+    impl Drop for LockOnExit {
         fn drop(&mut self) {
             use_locks();
             // One of the two is destroyed first, and is gone for the other.
@@ -93,8 +93,8 @@ mod end_of_a_thread {
     static N_LEFT: AtomicU32 = AtomicU32::new(0);
 
     thread_local! {
-        static ONE: Last = const { Last };
-        static OTHER: Last = const { Last };
+        static ONE: LockOnExit = const { LockOnExit };
+        static OTHER: LockOnExit = const { LockOnExit };
     }
 
     /// Called by the C library, with all thread-local variables of Rust gone.
@@ -154,9 +154,9 @@ mod fork {
     }
 
     /// Sets its flag when it goes, if only because a test has failed.
-    struct Finally<'a>(&'a AtomicBool);
+    struct SetOnDrop<'a>(&'a AtomicBool);
 
-    impl Drop for Finally<'_> {
+    impl Drop for SetOnDrop<'_> {
         fn drop(&mut self) {
             self.0.store(true, Relaxed);
         }
@@ -176,7 +176,7 @@ mod fork {
                     }
                 });
             }
-            let _over = Finally(&is_over);
+            let _over = SetOnDrop(&is_over);
             (0..20).for_each(|_| fork());
         });
     }

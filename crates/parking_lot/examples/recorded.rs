@@ -18,15 +18,15 @@ const ROUNDS: u32 = 10;
 const HOLD: Duration = Duration::from_millis(20);
 
 /// One lock around all memory, as simple allocators have it: what records must not ask for memory while somebody locks.
-struct Locked;
+struct LockedAllocator;
 
 static MEMORY: ondeck::Mutex<()> = ondeck::Mutex::new(());
 
 #[global_allocator]
-static ALLOCATOR: Locked = Locked;
+static ALLOCATOR: LockedAllocator = LockedAllocator;
 
 // SAFETY: the system's allocator, by one thread at a time.
-unsafe impl GlobalAlloc for Locked {
+unsafe impl GlobalAlloc for LockedAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _guard = MEMORY.lock();
         // SAFETY: the caller's.
@@ -41,11 +41,11 @@ unsafe impl GlobalAlloc for Locked {
 }
 
 /// What the program needs of a mutex, whosever it is.
-trait Turns: Sync {
+trait ExampleMutex: Sync {
     fn turn(&self, act: impl FnOnce());
 }
 
-impl Turns for ondeck::Mutex<u64> {
+impl ExampleMutex for ondeck::Mutex<u64> {
     fn turn(&self, act: impl FnOnce()) {
         let mut turns = self.lock();
         act();
@@ -53,7 +53,7 @@ impl Turns for ondeck::Mutex<u64> {
     }
 }
 
-impl Turns for parking_lot::Mutex<u64> {
+impl ExampleMutex for parking_lot::Mutex<u64> {
     fn turn(&self, act: impl FnOnce()) {
         let mut turns = self.lock();
         act();
@@ -62,12 +62,12 @@ impl Turns for parking_lot::Mutex<u64> {
 }
 
 /// A mutex of the C library.
-struct OfC(UnsafeCell<libc::pthread_mutex_t>);
+struct PthreadMutex(UnsafeCell<libc::pthread_mutex_t>);
 
 // SAFETY: a mutex is for several threads.
-unsafe impl Sync for OfC {}
+unsafe impl Sync for PthreadMutex {}
 
-impl Turns for OfC {
+impl ExampleMutex for PthreadMutex {
     fn turn(&self, act: impl FnOnce()) {
         // SAFETY: a mutex that is never destroyed.
         unsafe { libc::pthread_mutex_lock(self.0.get()) };
@@ -84,7 +84,7 @@ fn now_ns() -> u64 {
 
 /// Nobody waits meanwhile.
 #[inline(never)]
-fn touch<M: Turns>(mutex: &M) {
+fn touch<M: ExampleMutex>(mutex: &M) {
     mutex.turn(|| {});
     // Else the call above would be a jump, and this function not on the stack.
     black_box(mutex);
@@ -92,7 +92,7 @@ fn touch<M: Turns>(mutex: &M) {
 
 /// Holds it until the thread `waiter` has slept for some time; when that was first seen to sleep, and when it is over.
 #[inline(never)]
-fn hold<M: Turns>(mutex: &M, both: &Barrier, waiter: i32, is_asking: &AtomicBool) -> [u64; 3] {
+fn hold<M: ExampleMutex>(mutex: &M, both: &Barrier, waiter: i32, is_asking: &AtomicBool) -> [u64; 3] {
     let mut seen = [0; 3];
     mutex.turn(|| {
         let begin = now_ns();
@@ -111,7 +111,7 @@ fn hold<M: Turns>(mutex: &M, both: &Barrier, waiter: i32, is_asking: &AtomicBool
 
 /// Waits; until when.
 #[inline(never)]
-fn wait_for<M: Turns>(mutex: &M) -> u64 {
+fn wait_for<M: ExampleMutex>(mutex: &M) -> u64 {
     let mut until = 0;
     mutex.turn(|| until = now_ns());
     until
@@ -126,7 +126,7 @@ fn is_asleep(thread: i32) -> bool {
 /// One thread holds, the other waits; a third one of each round is alone. What is printed are bounds: a thread can lose its
 /// core between two looks at the clock.
 #[inline(never)]
-fn measure<M: Turns>(name: &str, mutex: &M) {
+fn measure<M: ExampleMutex>(name: &str, mutex: &M) {
     let (both, is_asking) = (Barrier::new(2), AtomicBool::new(false));
     // SAFETY: takes nothing and cannot fail.
     let waiter = unsafe { libc::gettid() };
@@ -250,7 +250,7 @@ fn crowd() {
 
 static OURS: ondeck::Mutex<u64> = ondeck::Mutex::new(0);
 static PARKING_LOT: parking_lot::Mutex<u64> = parking_lot::Mutex::new(0);
-static OF_C: OfC = OfC(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+static OF_C: PthreadMutex = PthreadMutex(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
 static IN_CHILD: ondeck::Mutex<u64> = ondeck::Mutex::new(0);
 
 fn main() {

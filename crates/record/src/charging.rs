@@ -3,26 +3,26 @@
 //!
 //! # The rule
 //! Each instant of each wait is charged to the hold that is in progress at that instant, or to nobody if the lock is free
-//! then. So a hold of 1 ms during which three threads wait is charged 3 ms, whoever of them waits longer and whoever
+//! then. So a hold of 1 ms during which three threads wait is charged 3 ms, whichever of them waits longer and whichever
 //! releases later. A hold is known by the stack that acquired the lock, where that was walked: if it was waited for, or looked at.
 //! Else by the stack that releases it.
 //!
 //! # How that is computed
-//! Of the threads that wait, a lock has the number and the sum of the instants from which each is still to be charged for
-//! (`layout::waiting`), in one word. Who starts to wait adds its own instant. A release at an instant t is charged n·t − sum, and
-//! sets the sum to n·t: one addition, and what others add meanwhile stays. Who has waited and acquires charges what it finds
-//! to nobody, since the lock was free since the last release, and takes itself out. Who gives up leaves its part for the next
-//! to be charged.
+//! Of the threads that wait, a lock has the number and the sum of the instants from which each is still to be charged
+//! for (`layout::waiting`), in one word. Who starts to wait adds its own instant. A release at an instant t is charged
+//! n·t − sum, and sets the sum to n·t: one addition, and what others add meanwhile stays. A thread that has waited and
+//! acquires charges what it finds to nobody, since the lock was free since the last release, and takes itself out. Who
+//! gives up leaves its part for the next to be charged.
 //!
 //! # Exact, and at instants
-//! *Exact*: while anybody waits, each acquire and each release reads the clock. With the C library's mutexes that is so: a
-//! release that is waited for is a system call anyway. *At instants*: ondeck's lock is released and acquired again by whoever
-//! runs, many times while others sleep, and two looks at a clock would be most of such a hold. There a waiter asks for a
-//! charge when it begins to wait and whenever it goes to sleep; the hold in progress then is charged for all since the last
-//! charge. Over many instants the shares are the same. Where a look costs little beside what it measures, the next step is
-//! looked at as well, and charged for itself alone: the release by who has waited or was the first to find the lock free, and
-//! what follows a hold that was long. So what is long is charged exactly. What a waiter finds that nobody looked at is left
-//! over for the next instant.
+//! *Exact*: while anybody waits, each acquire and each release reads the clock. With the C library's mutexes that is
+//! so: a release that is waited for is a system call anyway. *At instants*: ondeck's lock is released and acquired
+//! again by any thread that runs, many times while others sleep, and two looks at a clock would be most of such a hold.
+//! There a waiter asks for a charge when it begins to wait and whenever it goes to sleep; the hold in progress then is
+//! charged for all since the last charge. Over many instants the shares are the same. Where a look costs little beside
+//! what it measures, the next step is looked at as well, and charged for itself alone: the release by who has waited or
+//! was the first to find the lock free, and what follows a hold that was long. So what is long is charged exactly. What
+//! a waiter finds that nobody looked at is left over for the next instant.
 //!
 //! # What an uncontended acquisition costs
 //! One counter of the thread is counted down, and one word of the mutex looked at. One acquisition of many, by chance, is
@@ -73,7 +73,7 @@ pub struct Marks {
 pub(crate) struct Tag;
 
 impl Tag {
-    /// Whoever acquires or releases is to charge, what was left over too.
+    /// The next acquire or release is to charge, what was left over too.
     pub(crate) const HOT: u32 = 1;
     /// The acquisition is looked at.
     pub(crate) const TIMED: u32 = 2;
@@ -81,7 +81,7 @@ impl Tag {
     pub(crate) const IS_ORIGIN: u32 = 4;
     /// The stack that acquired the mutex is known.
     pub(crate) const KNOWN: u32 = 8;
-    /// Whoever acquires or releases is to charge what has passed since the last charge, which was the step before.
+    /// The next acquire or release is to charge what has passed since the last charge, which was the step before.
     pub(crate) const NEXT: u32 = 0x10;
     pub(crate) const ONE_GENERATION: u32 = 0x20;
     pub(crate) const GENERATION: u32 = 0xe0;
@@ -142,7 +142,7 @@ impl Marks {
         self.lock(recording, address).map(|(number, _)| number)
     }
 
-    /// Whether whoever acquires or releases is to look.
+    /// Whether the next acquire or release is to look.
     #[inline(always)]
     pub(crate) fn asks(&self) -> bool {
         self.has(Tag::HOT | Tag::NEXT)
@@ -187,7 +187,7 @@ impl Marks {
 
 /// What somebody is charged.
 #[derive(Debug)]
-pub(crate) struct Charged {
+pub(crate) struct Charge {
     pub(crate) ns: u64,
     /// How long the hold lasted, or nobody had the lock, as far as that is known; of a time without a holder, what of
     /// the charge a long hold before has caused.
@@ -200,7 +200,7 @@ pub(crate) struct Charged {
 /// and wake it takes about as long, and a better mutex saves that.
 pub const LONG_NS: u64 = 20_000;
 
-impl Charged {
+impl Charge {
     /// It was a time without a holder. Of those that waited, some do because of a long hold before.
     pub(crate) fn free(mut self, lock: &Lock) -> Self {
         let victims = u64::from(lock.victims.load(Relaxed));
@@ -213,7 +213,7 @@ impl Charged {
 }
 
 /// Charges what is waited for up to now, and says how much that is.
-pub(crate) fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charged {
+pub(crate) fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charge {
     let mut area = 0;
     // Of several who have the lock to read and release it at once, one charges an instant. Always succeeds.
     let _ = lock.waiting.fetch_update(Relaxed, Relaxed, |word| {
@@ -227,7 +227,7 @@ pub(crate) fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charged {
     let left_over = if has_left_over { lock.left_over.swap(0, Relaxed) } else { 0 };
     let lasted = now.saturating_sub(lock.lasts_since.load(Relaxed));
     lock.lasts_since.store(now, Relaxed);
-    Charged { ns: area + left_over, lengths: [lasted, 0], is_long: now.saturating_sub(since) >= LONG_NS }
+    Charge { ns: area + left_over, lengths: [lasted, 0], is_long: now.saturating_sub(since) >= LONG_NS }
 }
 
 /// Whether charges for that lock are exact: the C library's locks tell of each wait, and of those that many may have there
@@ -252,7 +252,7 @@ pub(crate) fn record(
     event: u32,
     number: u32,
     at: u64,
-    charged: &Charged,
+    charged: &Charge,
     stack: impl FnOnce() -> u32,
 ) {
     let (whole, ns, lengths) = (whole_ns(recording), charged.ns, charged.lengths);

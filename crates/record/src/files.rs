@@ -13,7 +13,7 @@ use ondeck_core::kernel;
 
 /// What is to be recorded, and where: asked of the environment once, as a program may change that.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct RecordOptions {
     directory: [u8; Self::LONGEST],
     /// One of so many acquisitions is looked at.
     rate: u64,
@@ -21,7 +21,7 @@ pub struct Wish {
     max_mb: u64,
 }
 
-impl Wish {
+impl RecordOptions {
     /// A path is not longer, with its end.
     pub const LONGEST: usize = 3072;
     /// Names a directory for recordings; there is one file for each process.
@@ -46,15 +46,16 @@ impl Wish {
         if directory.is_empty() || directory.len() >= Self::LONGEST {
             return None;
         }
-        let mut wish = Wish { directory: [0; Self::LONGEST], rate: Self::DEFAULT_RATE, max_mb: Self::DEFAULT_MAX_MB };
-        wish.directory[..directory.len()].copy_from_slice(directory);
+        let mut options =
+            RecordOptions { directory: [0; Self::LONGEST], rate: Self::DEFAULT_RATE, max_mb: Self::DEFAULT_MAX_MB };
+        options.directory[..directory.len()].copy_from_slice(directory);
         if let Some(rate) = number(Self::RATE) {
-            wish.rate = rate.clamp(1, u32::MAX.into());
+            options.rate = rate.clamp(1, u32::MAX.into());
         }
         if let Some(max_mb) = number(Self::MAX_MB) {
-            wish.max_mb = max_mb.clamp(1, 1 << 14);
+            options.max_mb = max_mb.clamp(1, 1 << 14);
         }
-        Some(wish)
+        Some(options)
     }
 }
 
@@ -82,23 +83,23 @@ fn lay_out(header: &mut Header, length: u64) {
     header.ring = Part { start: at, room: left / size_of::<Slot>() as u64 };
 }
 
-/// Begins to record this process, as `wish` says, if it does not yet. `lock` is the name of the lock that answers. False if
+/// Begins to record this process, as `options` says, if it does not yet. `lock` is the name of the lock that answers. False if
 /// there is no file; then nothing is recorded. To be called by one thread at a time.
-pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
+pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32) -> bool {
     // SAFETY: the page is ours, whole, and holds nothing but the pointer.
     let wiped = unsafe { kernel::advise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
     // Where it is refused, the library's handler of forks does the same. A program that records itself has none.
     if wiped.is_err() && source == layout::source::PROGRAM {
         return false;
     }
-    let length = wish.max_mb << 20;
-    let Some(place) = create(wish, length) else { return false };
+    let length = options.max_mb << 20;
+    let Some(place) = create(options, length) else { return false };
     if !store::back(place as usize) {
         return false;
     }
     // SAFETY: a mapping of our own, of zeros, larger than a header.
     let header = unsafe { &mut *place.cast::<Header>() };
-    fill(header, wish, lock, length);
+    fill(header, options, lock, length);
     header.source = source;
     // SAFETY: our mapping.
     let _ = unsafe { kernel::advise(place, length as usize, libc::MADV_DONTFORK) };
@@ -111,7 +112,7 @@ pub(crate) fn start(wish: &Wish, lock: &str, source: u32) -> bool {
     true
 }
 
-fn fill(header: &mut Header, wish: &Wish, lock: &str, length: u64) {
+fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
     lay_out(header, length);
     let now = kernel::clock(libc::CLOCK_REALTIME);
     header.started_realtime_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
@@ -120,7 +121,7 @@ fn fill(header: &mut Header, wish: &Wish, lock: &str, length: u64) {
     // SAFETY: no arguments, no memory.
     header.parent = unsafe { kernel::call(libc::SYS_getppid, []) }.unwrap_or(0) as u32;
     header.length = length;
-    header.rate = wish.rate;
+    header.rate = options.rate;
     layout::copy_text(lock.as_bytes(), &mut header.lock);
     let room = &mut header.program;
     let most = room.len() - 1;
@@ -128,13 +129,13 @@ fn fill(header: &mut Header, wish: &Wish, lock: &str, length: u64) {
 }
 
 /// A new file in the directory, mapped.
-fn create(wish: &Wish, length: u64) -> Option<*mut c_void> {
+fn create(options: &RecordOptions, length: u64) -> Option<*mut c_void> {
     /// Images that one process runs after each other, or processes that have one number.
     const MOST: u32 = 10_000;
     let pid = kernel::process();
     for n in 0..MOST {
-        let mut path = [0_u8; Wish::LONGEST + 64];
-        name(&mut path, &wish.directory, pid, n);
+        let mut path = [0_u8; RecordOptions::LONGEST + 64];
+        name(&mut path, &options.directory, pid, n);
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         let (here, place) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
         // SAFETY: a string of C.
@@ -198,7 +199,7 @@ fn map(file: usize, length: u64) -> Option<*mut c_void> {
     place.ok().map(|place| place as *mut c_void)
 }
 
-/// Whether a file system has so many bytes for whoever asks.
+/// Whether a file system has so many bytes for this process.
 fn has_room(room: &libc::statfs, length: u64) -> bool {
     // One that counts in pieces of another size than it writes says so; 0 is the same size.
     let piece = if room.f_frsize == 0 { room.f_bsize } else { room.f_frsize };

@@ -23,8 +23,8 @@ mod process;
 mod rwlock;
 mod wait;
 
-pub use mutex::{Pending, count};
-pub use opaque::{Opaque, forget, notifies};
-pub use process::{Charging, Source, ask_loader, exit, in_child, note_lock, start};
+pub use mutex::{PendingRelease, count};
+pub use opaque::{OpaqueWait, forget, notifies};
+pub use process::{ChargeMode, Source, ask_loader, exit, in_child, note_lock, start};
 pub use rwlock::{Access, is_due, prepare_to_read};
 pub use wait::{Wait, rotated, slept, spun, woke};

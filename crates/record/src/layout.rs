@@ -1,4 +1,4 @@
-//! The form of a recording: one file for each process image, mapped by it and by whoever reads it meanwhile. All other
+//! The form of a recording: one file for each process image, mapped by it and by a reader meanwhile. All other
 //! modules use it, and so do those who read recordings; it uses none.
 //!
 //! ```text
@@ -115,7 +115,7 @@ pub struct Stamp {
 }
 
 /// A lock, or what else threads wait for. What each charge touches is in its first 64 bytes. The fields for accounting
-/// belong to whoever holds the lock, but for [`waiting`](Self::waiting).
+/// belong to the holder of the lock, but for [`waiting`](Self::waiting).
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub struct Lock {

@@ -31,7 +31,7 @@ mod thread;
 mod walk;
 
 pub use charging::{LONG_NS, Marks};
-pub use files::Wish;
+pub use files::RecordOptions;
 pub use hooks::*;
 pub use store::is_on;
 pub use store::names::name;

@@ -27,14 +27,14 @@ pub(crate) type Tables = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwi
 
 /// All of them, at one time. Replaced as a whole, and never freed: others may be reading it.
 #[derive(Clone)]
-pub(crate) struct Known {
+pub(crate) struct ModuleTable {
     pub(crate) tables: Tables,
     /// For code of no module, which may lie where a module was whose tables are gone.
     pub(crate) no_tables: Tables,
     modules: Vec<Module>,
 }
 
-static KNOWN: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
+static KNOWN: AtomicPtr<ModuleTable> = AtomicPtr::new(ptr::null_mut());
 /// How often they were replaced.
 static N_REPLACED: AtomicU32 = AtomicU32::new(0);
 static IS_ADDING: AtomicBool = AtomicBool::new(false);
@@ -48,7 +48,7 @@ pub(crate) fn begin() {
 }
 
 /// The modules that are known now.
-pub(crate) fn known() -> Option<&'static Known> {
+pub(crate) fn known() -> Option<&'static ModuleTable> {
     // SAFETY: null, or never freed.
     unsafe { KNOWN.load(Acquire).as_ref() }
 }
@@ -93,7 +93,7 @@ unsafe extern "C" fn one_of_loader(info: *mut libc::dl_phdr_info, _: libc::size_
 
 /// What `_dl_find_object` fills (dlfcn.h).
 #[repr(C)]
-struct Found {
+struct DlFindObject {
     flags: u64,
     start: *const c_void,
     end: *const c_void,
@@ -104,7 +104,7 @@ struct Found {
 
 /// What is at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum AddressLookup {
     /// A module that is known.
     Known,
     /// Nothing that is known.
@@ -115,26 +115,27 @@ pub(crate) enum Look {
 
 /// What is at that address, after a look for it if it is not known. What is known and what was there before the call may
 /// differ: ask [`known`] afterwards.
-pub(crate) fn look(address: u64) -> Look {
+pub(crate) fn look(address: u64) -> AddressLookup {
     let find = FIND.load(Relaxed);
     let here =
-        |known: &'static Known| known.modules.iter().find(|module| (module.start..module.end).contains(&address));
+        |known: &'static ModuleTable| known.modules.iter().find(|module| (module.start..module.end).contains(&address));
     if find.is_null() {
-        return if known().and_then(here).is_some() { Look::Known } else { Look::Unknown };
+        return if known().and_then(here).is_some() { AddressLookup::Known } else { AddressLookup::Unknown };
     }
     // SAFETY: zeros are a value of it.
-    let mut found: Found = unsafe { core::mem::zeroed() };
+    let mut found: DlFindObject = unsafe { core::mem::zeroed() };
     // SAFETY: the function has this type.
-    let find = unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn(u64, *mut Found) -> c_int>(find) };
+    let find =
+        unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn(u64, *mut DlFindObject) -> c_int>(find) };
     // SAFETY: `found` is room for the answer.
     if unsafe { find(address, &raw mut found) } != 0 {
-        return Look::Unknown;
+        return AddressLookup::Unknown;
     }
     let before = known().and_then(here);
     if before.is_some_and(|module| module.tables == found.tables as u64) {
-        return Look::Known;
+        return AddressLookup::Known;
     }
-    let otherwise = if before.is_some() { Look::Changed } else { Look::Unknown };
+    let otherwise = if before.is_some() { AddressLookup::Changed } else { AddressLookup::Unknown };
     if !may_ask_for_memory() {
         return otherwise;
     }
@@ -142,7 +143,7 @@ pub(crate) fn look(address: u64) -> Look {
     let map = unsafe { &*found.link_map };
     let Some(headers) = program_headers(found.start) else { return otherwise };
     let is_added = module(map.bias, headers, map.name).is_some_and(|module| add(&[module]));
-    if is_added { Look::Known } else { otherwise }
+    if is_added { AddressLookup::Known } else { otherwise }
 }
 
 /// Adds modules to those that are known, in the place of what was there before. False if somebody else is at it for long.
@@ -163,7 +164,7 @@ fn add(modules: &[Module]) -> bool {
         IS_ADDING.store(false, Release);
         return false;
     }
-    let mut next = known().cloned().unwrap_or_else(|| Known {
+    let mut next = known().cloned().unwrap_or_else(|| ModuleTable {
         tables: Tables::new(),
         no_tables: Tables::new(),
         modules: Vec::new(),
@@ -312,7 +313,7 @@ pub(crate) mod tests {
     static IMAGE: AtomicPtr<Image> = AtomicPtr::new(ptr::null_mut());
 
     /// Stands in for the loader's function: there is nothing but that image.
-    unsafe extern "C" fn find_image(address: u64, found: *mut Found) -> c_int {
+    unsafe extern "C" fn find_image(address: u64, found: *mut DlFindObject) -> c_int {
         // SAFETY: null, or set by a test that keeps it.
         let image = unsafe { IMAGE.load(Relaxed).as_ref() };
         let start = image.map_or(0, Image::start);
@@ -344,19 +345,19 @@ pub(crate) mod tests {
         in_its_own_process("modules::tests::what_is_loaded_later_is_known_once_it_is_looked_for", |_| {
             let (mut one, mut other) = (Image::new(&[]), Image::new(&[]));
             let address = put(&mut one);
-            assert_eq!(look(address), Look::Known);
+            assert_eq!(look(address), AddressLookup::Known);
             assert!(is_known(address) && !is_known(other.start()));
             // It is gone; something else is there then, whose tables are elsewhere.
             let elsewhere = put(&mut other);
-            assert_eq!((look(address), look(elsewhere)), (Look::Unknown, Look::Known));
+            assert_eq!((look(address), look(elsewhere)), (AddressLookup::Unknown, AddressLookup::Known));
             put(&mut one);
             one.headers[2].p_vaddr += 8;
             add(&[one.module(one.map.name)]);
             MAY_ASK.store(false, Relaxed);
-            assert_eq!(look(address), Look::Changed);
+            assert_eq!(look(address), AddressLookup::Changed);
             MAY_ASK.store(true, Relaxed);
             one.headers[2].p_vaddr -= 8;
-            assert_eq!((look(address), look(address)), (Look::Known, Look::Known));
+            assert_eq!((look(address), look(address)), (AddressLookup::Known, AddressLookup::Known));
         });
     }
 
@@ -367,26 +368,26 @@ pub(crate) mod tests {
             let address = put(&mut image);
             let expect = |expected| {
                 assert_eq!(look(address), expected);
-                assert_eq!(is_known(address), expected == Look::Known);
+                assert_eq!(is_known(address), expected == AddressLookup::Known);
             };
             image.head.e_ident[3] = b'f';
-            expect(Look::Unknown);
+            expect(AddressLookup::Unknown);
             image.head.e_ident[3] = b'F';
             image.head.e_phentsize += 1;
-            expect(Look::Unknown);
+            expect(AddressLookup::Unknown);
             image.head.e_phentsize -= 1;
             N_REPLACED.store(u32::MAX / 2, Relaxed);
-            expect(Look::Unknown);
+            expect(AddressLookup::Unknown);
             N_REPLACED.store(0, Relaxed);
             ask_for_no_more_memory();
             assert!(!may_ask_for_memory());
-            expect(Look::Unknown);
+            expect(AddressLookup::Unknown);
             MAY_ASK.store(true, Relaxed);
-            expect(Look::Known);
+            expect(AddressLookup::Known);
             // Where the loader has no such function, nothing is looked for.
             FIND.store(ptr::null_mut(), Relaxed);
-            expect(Look::Known);
-            assert_eq!(look(address + (1 << 20)), Look::Unknown);
+            expect(AddressLookup::Known);
+            assert_eq!(look(address + (1 << 20)), AddressLookup::Unknown);
         });
     }
 

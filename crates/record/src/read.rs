@@ -18,7 +18,7 @@ pub struct Reader {
     file: File,
     path: PathBuf,
     /// Who recorded.
-    pub about: About,
+    pub about: RecordingInfo,
     modules: Part,
     locks: Part,
     stacks: Part,
@@ -32,7 +32,7 @@ pub struct Reader {
 
 /// Who recorded, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct RecordingInfo {
     /// The process, by the kernel's number.
     pub pid: u32,
     /// Its parent, when it began.
@@ -53,18 +53,18 @@ pub struct About {
 
 /// Why a file is no recording.
 #[derive(Debug)]
-pub struct Unreadable {
+pub struct ReadError {
     path: PathBuf,
     why: String,
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path.display(), self.why)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for ReadError {}
 
 /// A file of the program, as it was loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,10 +185,10 @@ pub struct Dropped {
 
 impl Reader {
     /// Opens a recording that has been begun.
-    pub fn open(path: &Path) -> Result<Self, Unreadable> {
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
         /// As long as a recorder makes them. A file can be longer than any disk, of holes that take for ever to read.
         const LONGEST: u64 = 1 << 34;
-        let wrong = |why: String| Unreadable { path: path.to_owned(), why };
+        let wrong = |why: String| ReadError { path: path.to_owned(), why };
         let file = File::options().read(true).write(true).open(path).map_err(|error| wrong(error.to_string()))?;
         let head = Bytes::read(&file, 0, size_of::<Header>());
         let head = head.map_err(|error| wrong(format!("it ends within its first part: {error}")))?;
@@ -218,7 +218,7 @@ impl Reader {
             ring: part(offset_of!(Header, ring), size_of::<layout::Slot>())?,
             tail: head.u64(offset_of!(Header, tail)),
             spoilt: 0,
-            about: About {
+            about: RecordingInfo {
                 pid: head.u32(offset_of!(Header, pid)),
                 parent: head.u32(offset_of!(Header, parent)),
                 program: path_of(head.text(offset_of!(Header, program), 4096)),
@@ -238,13 +238,13 @@ impl Reader {
         &self.path
     }
 
-    fn bytes(&self, at: u64, length: usize) -> Result<Bytes, Unreadable> {
-        let wrong = |error: io::Error| Unreadable { path: self.path.clone(), why: error.to_string() };
+    fn bytes(&self, at: u64, length: usize) -> Result<Bytes, ReadError> {
+        let wrong = |error: io::Error| ReadError { path: self.path.clone(), why: error.to_string() };
         Bytes::read(&self.file, at, length).map_err(wrong)
     }
 
     /// What could not be recorded until now.
-    pub fn dropped(&self) -> Result<Dropped, Unreadable> {
+    pub fn dropped(&self) -> Result<Dropped, ReadError> {
         let head = self.bytes(0, size_of::<Header>())?;
         Ok(Dropped {
             samples: head.u64(offset_of!(Header, dropped_samples)),
@@ -288,22 +288,22 @@ impl Reader {
     }
 
     /// Whether the process has come to its regular end.
-    pub fn has_exited(&self) -> Result<bool, Unreadable> {
+    pub fn has_exited(&self) -> Result<bool, ReadError> {
         Ok(self.bytes(offset_of!(Header, has_exited) as u64, 4)?.u32(0) != 0)
     }
 
     /// Whether a lock was used at all.
-    pub fn has_locked(&self) -> Result<bool, Unreadable> {
+    pub fn has_locked(&self) -> Result<bool, ReadError> {
         Ok(self.bytes(offset_of!(Header, has_locked) as u64, 4)?.u32(0) != 0)
     }
 
     /// The program's files that are known until now.
-    pub fn modules(&self) -> Result<Vec<Module>, Unreadable> {
+    pub fn modules(&self) -> Result<Vec<Module>, ReadError> {
         self.modules_from(0)
     }
 
     /// Those of them that are behind the first `known`.
-    pub fn modules_from(&self, known: u64) -> Result<Vec<Module>, Unreadable> {
+    pub fn modules_from(&self, known: u64) -> Result<Vec<Module>, ReadError> {
         use layout::Module as Entry;
         let mut modules = Vec::new();
         for index in known..self.modules.room {
@@ -334,7 +334,7 @@ impl Reader {
     }
 
     /// The locks and condition variables that are known until now.
-    pub fn locks(&self) -> Result<Vec<Lock>, Unreadable> {
+    pub fn locks(&self) -> Result<Vec<Lock>, ReadError> {
         const AT_ONCE: u64 = 256;
         let mut locks = Vec::new();
         let mut first = 1;
@@ -343,7 +343,7 @@ impl Reader {
             let size = size_of::<layout::Lock>();
             let entries = self.bytes(self.locks.start + first * size as u64, n as usize * size)?;
             let n_before = locks.len();
-            // Whoever has taken a number may be about to write it, or had no room on the disk.
+            // A thread that has taken a number may be about to write it, or had no room on the disk.
             let known = (0..n as usize).filter_map(|index| lock(&entries, index * size, first as u32 + index as u32));
             locks.extend(known);
             if locks.len() == n_before {
@@ -355,7 +355,7 @@ impl Reader {
     }
 
     /// The lock of that number, if there is one.
-    pub fn lock(&self, number: u32) -> Result<Option<Lock>, Unreadable> {
+    pub fn lock(&self, number: u32) -> Result<Option<Lock>, ReadError> {
         if number == layout::NONE || u64::from(number) >= self.locks.room {
             return Ok(None);
         }
@@ -365,7 +365,7 @@ impl Reader {
     }
 
     /// The threads that wait now. Of a thread that has left a wait without its end, or waits inside a wait, the newest counts.
-    pub fn waiters(&self) -> Result<Vec<Waiter>, Unreadable> {
+    pub fn waiters(&self) -> Result<Vec<Waiter>, ReadError> {
         use layout::Waiter as Entry;
         const SIZE: usize = size_of::<Entry>();
         let most = self.bytes(offset_of!(Header, most_waiters) as u64, 4)?.u32(0);
@@ -387,7 +387,7 @@ impl Reader {
     }
 
     /// The names that the program has given its locks.
-    pub fn names(&self) -> Result<Vec<Name>, Unreadable> {
+    pub fn names(&self) -> Result<Vec<Name>, ReadError> {
         use layout::Name as Entry;
         const AT_ONCE: u64 = 64;
         let mut names = Vec::new();
@@ -415,7 +415,7 @@ impl Reader {
     }
 
     /// The return addresses of a stack, the innermost first; empty if there is none of that number.
-    pub fn stack(&self, number: u32) -> Result<Vec<u64>, Unreadable> {
+    pub fn stack(&self, number: u32) -> Result<Vec<u64>, ReadError> {
         let at = u64::from(number);
         if number == layout::NONE || at >= self.stacks.room {
             return Ok(Vec::new());
@@ -430,7 +430,7 @@ impl Reader {
 
     /// Takes the samples that are new, in their order. One that is being written is waited for until the next call; once the
     /// process is gone (`is_over`) it is left out, and so is one that makes no sense.
-    pub fn take(&mut self, is_over: bool, mut each: impl FnMut(Sample)) -> Result<(), Unreadable> {
+    pub fn take(&mut self, is_over: bool, mut each: impl FnMut(Sample)) -> Result<(), ReadError> {
         const AT_ONCE: u64 = 4096;
         let head = self.bytes(offset_of!(Header, head) as u64, 8)?.u64(0); // record_ring: ask
         let size = size_of::<layout::Slot>();
@@ -459,7 +459,7 @@ impl Reader {
                 self.tail += 1;
             }
         }
-        let wrong = |error: io::Error| Unreadable { path: self.path.clone(), why: error.to_string() };
+        let wrong = |error: io::Error| ReadError { path: self.path.clone(), why: error.to_string() };
         // record_ring: free
         self.file.write_all_at(&self.tail.to_le_bytes(), offset_of!(Header, tail) as u64).map_err(wrong)
     }

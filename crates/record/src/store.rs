@@ -26,12 +26,13 @@ pub(crate) const PAGE: usize = 4096;
 
 /// Alone on its page, which a child gets as zeros.
 #[repr(C, align(4096))]
-pub(crate) struct Wiped {
+pub(crate) struct WipeOnForkPage {
     pub(crate) header: AtomicPtr<Header>,
     rest: [u8; PAGE - 8],
 }
 
-pub(crate) static CURRENT: Wiped = Wiped { header: AtomicPtr::new(ptr::null_mut()), rest: [0; PAGE - 8] };
+pub(crate) static CURRENT: WipeOnForkPage =
+    WipeOnForkPage { header: AtomicPtr::new(ptr::null_mut()), rest: [0; PAGE - 8] };
 
 /// Whether this process records.
 #[inline]

@@ -12,7 +12,7 @@ use ondeck_core::kernel;
 
 /// Of one thread.
 #[repr(C)]
-pub(crate) struct Own {
+pub(crate) struct ThreadState {
     /// State of its numbers by chance; 0 before the first.
     pub(crate) chance: Cell<u64>,
     /// Its number by the kernel, and above it that of its process: both are new in the child of a fork.
@@ -121,13 +121,13 @@ core::arch::global_asm!(
     ".size ondeck_record_own, {size}",
     "ondeck_record_own: .zero {size}",
     ".popsection",
-    size = const size_of::<Own>(),
+    size = const size_of::<ThreadState>(),
 );
 
 /// That of the calling thread.
 #[inline(always)]
-pub(crate) fn own() -> &'static Own {
-    let place: *const Own;
+pub(crate) fn own() -> &'static ThreadState {
+    let place: *const ThreadState;
     #[cfg(target_arch = "x86_64")]
     // SAFETY: computes the address of the calling thread's own bytes.
     unsafe {

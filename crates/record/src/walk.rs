@@ -1,8 +1,9 @@
 //! The calling thread's stack, as return addresses. Called by `charging` and `hooks`, mostly while the thread has no lock that
 //! others wait for, as a walk takes microseconds.
 //!
-//! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere. It asks for no
-//! memory but a cache, of which there are a few, each of whoever walks just now; if all are in use the stack is not walked.
+//! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere. It asks
+//! for no memory but a cache, of which there are a few, each for a thread that walks just now; if all are in use the
+//! stack is not walked.
 //!
 //! The recorder's own frames are left out. In a library those are the library's; in a program, those above the place where
 //! the recorder was entered.
@@ -112,7 +113,7 @@ fn walk(cache: &mut Cache, addresses: &mut [u64; DEPTH]) -> usize {
             break;
         }
         // Looked for first: what is there may be new, or the tables of what was there may be gone.
-        let is_known = modules::look(frame.address_for_lookup()) == modules::Look::Known;
+        let is_known = modules::look(frame.address_for_lookup()) == modules::AddressLookup::Known;
         let Some(known) = modules::known() else { break };
         let tables = if is_known { &known.tables } else { &known.no_tables };
         let next = tables.unwind_frame(frame, &mut registers, cache, &mut read);
@@ -282,7 +283,7 @@ mod tests {
     use crate::modules::elf::tests::Image;
     use crate::store::tests::{alone, with_room_for_stacks};
     use crate::testing::in_its_own_process;
-    use crate::{Charging, Source, Wish, start};
+    use crate::{ChargeMode, RecordOptions, Source, start};
 
     #[test]
     fn while_all_caches_are_in_use_nothing_is_walked_until_a_child_forgets_that() {
@@ -296,7 +297,7 @@ mod tests {
         assert!(PLACES.iter().all(|place| !place.is_taken.load(Relaxed)));
         let number = in_place(recording);
         assert!(number != NONE && stacks::innermost(recording, number) != 0);
-        // And whoever has walked gives its cache back.
+        // And a thread that has walked gives its cache back.
         assert!(PLACES.iter().all(|place| !place.is_taken.load(Relaxed)));
         assert_eq!(n_dropped(), 1);
     }
@@ -339,8 +340,8 @@ mod tests {
                 place.is_taken.store(true, Relaxed);
             }
             modules::tests::somebody_adds();
-            let wish = Wish::of_environment().expect("the environment asks");
-            assert!(start(&wish, "a lock", Charging::Exact, Source::Program));
+            let options = RecordOptions::of_environment().expect("the environment asks");
+            assert!(start(&options, "a lock", ChargeMode::Exact, Source::Program));
             assert!(PLACES.iter().all(|place| !place.is_taken.load(Relaxed)));
             assert!(!modules::tests::does_somebody_add());
             // One cache is there, for the first stack that is walked in a lock.
@@ -397,7 +398,7 @@ mod tests {
         in_its_own_process("walk::tests::frames_are_walked_by_the_index_of_their_module", |_| {
             let mut image = with_tables();
             let address = modules::tests::put(&mut image);
-            assert_eq!(modules::look(address), modules::Look::Known);
+            assert_eq!(modules::look(address), modules::AddressLookup::Known);
             assert_eq!(place_of_return(address), 0x5010);
             // Of an address that has no tables: by the frame pointer.
             assert_eq!(place_of_return(8), 0x6008);
@@ -413,7 +414,7 @@ mod tests {
             let address = modules::tests::put(&mut image);
             let end = (&raw const image.bytes[634]) as u64;
             image.headers[0].p_memsz = end - image.start();
-            assert_eq!(modules::look(address), modules::Look::Known);
+            assert_eq!(modules::look(address), modules::AddressLookup::Known);
             assert_eq!(place_of_return(address), 0x6008);
         });
     }

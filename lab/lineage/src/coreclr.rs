@@ -1,12 +1,12 @@
 //! The text that the two monitors of CoreCLR share.
 //!
 //! Each has its own file with the whole story in its header. They are thin alike ([`thin`]); the fat form,
-//! which [`Fat`] asks for, is what PR 14216 replaced. Labels as E1 and I1 are those of the headers.
+//! which [`FatForm`] asks for, is what PR 14216 replaced. Labels as E1 and I1 are those of the headers.
 
 use crate::event::Event;
 use crate::thin::{self, Answer, Holder, Thin};
 use crate::wait_room::{WaitNode, WaitRoom};
-use crate::{Defaults, Entry, NotHeld, RawLock, RawMonitor, RawTimedLock, Tuned};
+use crate::{Defaults, Entry, NotHeld, RawLock, RawMonitor, RawTimedLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use ondeck_core::{Platform, StaticPlatform};
@@ -14,7 +14,7 @@ use ondeck_core::{Platform, StaticPlatform};
 // -- 1. What makes one of the two -------------------------------------------------------------------------------------
 
 /// The fat form, as far as only one of the two has it: its word, and who waits for it how.
-pub trait Fat<P: Platform>: fmt::Debug + Sized + Send + Sync + 'static {
+pub trait FatForm<P: Platform>: fmt::Debug + Sized + Send + Sync + 'static {
     /// The row of this lock in [`LOCKS`](crate::LOCKS).
     const ENTRY: Entry;
     /// Its names for what happens to the thin word.
@@ -31,16 +31,16 @@ pub trait Fat<P: Platform>: fmt::Debug + Sized + Send + Sync + 'static {
     /// Whether nobody is inside, waits or spins.
     fn is_at_rest(&self) -> bool;
     /// One attempt. Never waits.
-    fn enter<T: Tuned<Self::Tuning>>(lock: &CoreclrMonitor<P, Self, T>, me: u32) -> Answer;
+    fn enter<T: TuningSource<Self::Tuning>>(lock: &CoreclrMonitor<P, Self, T>, me: u32) -> Answer;
     /// After an attempt on either form that gave `answer`. False only if the deadline has passed.
-    fn acquire_slow<T: Tuned<Self::Tuning>>(
+    fn acquire_slow<T: TuningSource<Self::Tuning>>(
         lock: &CoreclrMonitor<P, Self, T>,
         me: u32,
         answer: Answer,
         deadline_ns: Option<u64>,
     ) -> bool;
     /// The holder leaves its last level.
-    fn vacate<T: Tuned<Self::Tuning>>(lock: &CoreclrMonitor<P, Self, T>);
+    fn vacate<T: TuningSource<Self::Tuning>>(lock: &CoreclrMonitor<P, Self, T>);
 }
 
 // -- 2, 3. Tuning and state: each lock's own --------------------------------------------------------------------------
@@ -82,7 +82,7 @@ impl<P: StaticPlatform, F, T> CoreclrMonitor<P, F, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, F: Fat<P>, T: Tuned<F::Tuning>> RawLock for CoreclrMonitor<P, F, T> {
+impl<P: Platform, F: FatForm<P>, T: TuningSource<F::Tuning>> RawLock for CoreclrMonitor<P, F, T> {
     type Platform = P;
     const ENTRY: Entry = F::ENTRY;
 
@@ -129,7 +129,7 @@ impl<P: Platform, F: Fat<P>, T: Tuned<F::Tuning>> RawLock for CoreclrMonitor<P, 
     }
 }
 
-impl<P: Platform, F: Fat<P>, T: Tuned<F::Tuning>> RawTimedLock for CoreclrMonitor<P, F, T> {
+impl<P: Platform, F: FatForm<P>, T: TuningSource<F::Tuning>> RawTimedLock for CoreclrMonitor<P, F, T> {
     #[inline]
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
         let me = thin::me::<P>();
@@ -137,7 +137,7 @@ impl<P: Platform, F: Fat<P>, T: Tuned<F::Tuning>> RawTimedLock for CoreclrMonito
     }
 }
 
-impl<P: Platform, F: Fat<P>, T: Tuned<F::Tuning>> RawMonitor for CoreclrMonitor<P, F, T> {
+impl<P: Platform, F: FatForm<P>, T: TuningSource<F::Tuning>> RawMonitor for CoreclrMonitor<P, F, T> {
     fn is_held(&self) -> bool {
         let (me, seen) = (thin::me::<P>(), self.thin.state());
         if seen.is_fat() { self.holder.is(me) } else { seen.owner() == me }
@@ -180,7 +180,7 @@ impl<P: Platform, F: Fat<P>, T: Tuned<F::Tuning>> RawMonitor for CoreclrMonitor<
 
 // -- 6. acquire_slow: what both forms have ----------------------------------------------------------------------------
 
-impl<P: Platform, F: Fat<P>, T: Tuned<F::Tuning>> CoreclrMonitor<P, F, T> {
+impl<P: Platform, F: FatForm<P>, T: TuningSource<F::Tuning>> CoreclrMonitor<P, F, T> {
     /// One attempt on whichever form the lock has. Never waits.
     #[inline]
     pub(crate) fn enter(&self, me: u32) -> Answer {
@@ -223,7 +223,7 @@ impl<P: Platform, F: Fat<P>, T: Tuned<F::Tuning>> CoreclrMonitor<P, F, T> {
 
 // -- 10. Inspect ------------------------------------------------------------------------------------------------------
 
-impl<P: Platform, F: Fat<P>, T> fmt::Debug for CoreclrMonitor<P, F, T> {
+impl<P: Platform, F: FatForm<P>, T> fmt::Debug for CoreclrMonitor<P, F, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, thin) = (F::ENTRY.name, self.thin.state());
         if thin.is_fat() { write!(f, "{name}(fat, {:?})", self.fat) } else { write!(f, "{name}({thin:?})") }

@@ -111,12 +111,12 @@
 //!
 //! # After release
 //! Yes: choose, signal and bar follow the vacate, when somebody else may be inside. In the original the collector keeps
-//! the lock alive meanwhile; here whoever frees it must know that no release is under way.
+//! the lock alive meanwhile; here the thread that frees it must know that no release is under way.
 //!
 //! # Limits
 //! 2^24 - 1 threads can own the thin form; the others inflate. 2^26 waiters. While somebody inflates the lock a release
 //! waits for it, and tries fail.
-//! Who waits for the latch of an event or for an inflation yields to threads of its own priority only.
+//! A thread that waits for the latch of an event or for an inflation yields to threads of its own priority only.
 //!
 //! Unsafe: 3 blocks in coreclr.rs, all to use the wait room as the holder.
 
@@ -126,7 +126,7 @@ mod state;
 use self::state::State;
 use crate::coreclr::CoreclrMonitor;
 use crate::thin;
-use crate::{Defaults, Entry, LowerSpin, NoSpin, Promises, Tuned};
+use crate::{Defaults, Entry, LowerSpin, NoSpin, Promises, TuningSource};
 use core::fmt;
 use core::sync::atomic::Ordering::Relaxed;
 use ondeck_core::{Atomic, Hardware, Platform, StaticPlatform, Step};
@@ -196,26 +196,26 @@ pub struct Tuning {
     pub starved_after_ms: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { spins: 30, first_pause_ns: 37, longest_pause_ns: 272, starved_after_ms: 1000 };
 }
 
 /// A third of the turns. The settings of the PR's second table are those of a spin that was replaced before it was
 /// merged; this stands in for them.
-impl Tuned<Tuning> for LowerSpin {
-    const TUNING: Tuning = Tuning { spins: 10, ..<Defaults as Tuned<Tuning>>::TUNING };
+impl TuningSource<Tuning> for LowerSpin {
+    const TUNING: Tuning = Tuning { spins: 10, ..<Defaults as TuningSource<Tuning>>::TUNING };
 }
 
 /// The settings of the third table of the PR.
-impl Tuned<Tuning> for NoSpin {
-    const TUNING: Tuning = Tuning { spins: 0, ..<Defaults as Tuned<Tuning>>::TUNING };
+impl TuningSource<Tuning> for NoSpin {
+    const TUNING: Tuning = Tuning { spins: 0, ..<Defaults as TuningSource<Tuning>>::TUNING };
 }
 
 /// The settings to compare with those of `coreclr-monitor-before` of the same names.
 pub const TUNINGS: &[(&str, Tuning)] = &[
-    ("default", <Defaults as Tuned<Tuning>>::TUNING),
-    ("lower-spin", <LowerSpin as Tuned<Tuning>>::TUNING),
-    ("no-spin", <NoSpin as Tuned<Tuning>>::TUNING),
+    ("default", <Defaults as TuningSource<Tuning>>::TUNING),
+    ("lower-spin", <LowerSpin as TuningSource<Tuning>>::TUNING),
+    ("no-spin", <NoSpin as TuningSource<Tuning>>::TUNING),
 ];
 
 impl Tuning {
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_the_longest() {
-        let tuning = <Defaults as Tuned<Tuning>>::TUNING;
+        let tuning = <Defaults as TuningSource<Tuning>>::TUNING;
         let pauses: Vec<u32> = (0..6).map(|turn| tuning.pause_ns(turn)).collect();
         assert_eq!(pauses, [37, 74, 148, 272, 272, 272]);
         assert_eq!(tuning.pause_ns(u32::MAX), 272);

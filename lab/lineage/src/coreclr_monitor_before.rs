@@ -90,21 +90,21 @@
 //!
 //! # After release
 //! Yes: signal sets the event after the vacate, when somebody else may be inside. In the original the collector keeps
-//! the lock alive meanwhile; here whoever frees it must know that no release is under way.
+//! the lock alive meanwhile; here the thread that frees it must know that no release is under way.
 //!
 //! # Limits
 //! 2^24 - 1 threads can own the thin form; the others inflate. 2^31 waiters. A deadline may pass unnoticed for as long
 //! as the longest pause of the back-off. While somebody inflates the lock a release waits for it, and tries fail.
-//! Who waits for the latch of an event or for an inflation yields to threads of its own priority only.
+//! A thread that waits for the latch of an event or for an inflation yields to threads of its own priority only.
 //!
 //! Unsafe: 3 blocks in coreclr.rs, all to use the wait room as the holder.
 
 mod state;
 
 use self::state::State;
-use crate::coreclr::{CoreclrMonitor, Fat};
+use crate::coreclr::{CoreclrMonitor, FatForm};
 use crate::thin::{self, Answer};
-use crate::{Defaults, Entry, LowerSpin, NoSpin, Promises, RawMonitor, Tuned};
+use crate::{Defaults, Entry, LowerSpin, NoSpin, Promises, RawMonitor, TuningSource};
 use core::fmt;
 use core::iter;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
@@ -167,25 +167,25 @@ pub struct Tuning {
     pub rounds: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { first_pauses: 50, factor: 3, most_pauses_per_core: 20_000, rounds: 10 };
 }
 
 /// The settings of the second table of PR 14216.
-impl Tuned<Tuning> for LowerSpin {
+impl TuningSource<Tuning> for LowerSpin {
     const TUNING: Tuning = Tuning { first_pauses: 1, factor: 2, most_pauses_per_core: 0x80, rounds: 0 };
 }
 
 /// The settings of the third table of PR 14216. One pause is left, as it was there.
-impl Tuned<Tuning> for NoSpin {
-    const TUNING: Tuning = Tuning { most_pauses_per_core: 0, ..<LowerSpin as Tuned<Tuning>>::TUNING };
+impl TuningSource<Tuning> for NoSpin {
+    const TUNING: Tuning = Tuning { most_pauses_per_core: 0, ..<LowerSpin as TuningSource<Tuning>>::TUNING };
 }
 
 /// The three settings that were published.
 pub const TUNINGS: &[(&str, Tuning)] = &[
-    ("default", <Defaults as Tuned<Tuning>>::TUNING),
-    ("lower-spin", <LowerSpin as Tuned<Tuning>>::TUNING),
-    ("no-spin", <NoSpin as Tuned<Tuning>>::TUNING),
+    ("default", <Defaults as TuningSource<Tuning>>::TUNING),
+    ("lower-spin", <LowerSpin as TuningSource<Tuning>>::TUNING),
+    ("no-spin", <NoSpin as TuningSource<Tuning>>::TUNING),
 ];
 
 impl Tuning {
@@ -208,7 +208,7 @@ fn stretches(pauses: u32) -> impl Iterator<Item = (u32, bool)> {
 
 /// What a spinner does about waiters.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manners {
+enum SpinRule {
     /// Nothing, as on the object's header.
     KeepsOn,
     /// Yields between stretches of pauses while there are any.
@@ -220,27 +220,27 @@ enum Manners {
 // -- 4. The lock; 5, 6, 8 and 10 as far as both monitors have them: coreclr.rs ----------------------------------------
 
 /// The monitor of CoreCLR before PR 14216.
-pub type RawCoreclrMonitorBefore<P, T = Defaults> = CoreclrMonitor<P, Held<P>, T>;
+pub type RawCoreclrMonitorBefore<P, T = Defaults> = CoreclrMonitor<P, FatWord<P>, T>;
 
 /// The fat form: HELD and the number of waiters.
-pub struct Held<P: Platform>(P::U32);
+pub struct FatWord<P: Platform>(P::U32);
 
 const _: () = assert!(size_of::<RawCoreclrMonitorBefore<Hardware>>() == ENTRY.bytes);
 
 impl<P: StaticPlatform, T> RawCoreclrMonitorBefore<P, T> {
     /// A free lock, for statics.
-    pub const INIT: Self = CoreclrMonitor::free(Held(P::U32_ZERO));
+    pub const INIT: Self = CoreclrMonitor::free(FatWord(P::U32_ZERO));
 }
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform> Fat<P> for Held<P> {
+impl<P: Platform> FatForm<P> for FatWord<P> {
     const ENTRY: Entry = ENTRY;
     const THIN: thin::Steps = THIN;
     type Tuning = Tuning;
 
     fn new() -> Self {
-        Held(P::U32::new(State::OPEN.0))
+        FatWord(P::U32::new(State::OPEN.0))
     }
 
     fn begin(&self, is_held: bool) {
@@ -255,7 +255,7 @@ impl<P: Platform> Fat<P> for Held<P> {
         self.state().is_open()
     }
 
-    fn enter<T: Tuned<Tuning>>(lock: &RawCoreclrMonitorBefore<P, T>, me: u32) -> Answer {
+    fn enter<T: TuningSource<Tuning>>(lock: &RawCoreclrMonitorBefore<P, T>, me: u32) -> Answer {
         let seen = lock.fat.state();
         if seen.is_open() {
             return if lock.seize(me) { Answer::Entered } else { Answer::Contended };
@@ -269,25 +269,25 @@ impl<P: Platform> Fat<P> for Held<P> {
 
     #[cold]
     #[inline(never)]
-    fn acquire_slow<T: Tuned<Tuning>>(
+    fn acquire_slow<T: TuningSource<Tuning>>(
         lock: &RawCoreclrMonitorBefore<P, T>,
         me: u32,
         answer: Answer,
         deadline_ns: Option<u64>,
     ) -> bool {
-        if answer == Answer::Contended && lock.spin(me, deadline_ns, Manners::KeepsOn) {
+        if answer == Answer::Contended && lock.spin(me, deadline_ns, SpinRule::KeepsOn) {
             return true;
         }
         lock.inflate();
         (answer == Answer::Overflow && Self::enter(lock, me) == Answer::Entered) || lock.enter_or_wait(me, deadline_ns)
     }
 
-    fn vacate<T: Tuned<Tuning>>(lock: &RawCoreclrMonitorBefore<P, T>) {
+    fn vacate<T: TuningSource<Tuning>>(lock: &RawCoreclrMonitorBefore<P, T>) {
         lock.vacate();
     }
 }
 
-impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawCoreclrMonitorBefore<P, T> {
     fn seize(&self, me: u32) -> bool {
         P::step(SEIZE);
         let is_ours = self.change(State::OPEN, State::HELD, Acquire); // E1
@@ -309,7 +309,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
                 }
             } else if rounds > 0 {
                 rounds -= 1;
-                if self.spin(me, deadline_ns, Manners::GivesWay) {
+                if self.spin(me, deadline_ns, SpinRule::GivesWay) {
                     return true;
                 }
                 P::yield_now();
@@ -369,7 +369,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
 
     /// One round of pauses, each longer than the one before and followed by an attempt. True if one of them entered.
     #[inline(never)]
-    fn spin(&self, me: u32, deadline_ns: Option<u64>, manners: Manners) -> bool {
+    fn spin(&self, me: u32, deadline_ns: Option<u64>, manners: SpinRule) -> bool {
         if !P::may_spin() {
             return false;
         }
@@ -386,12 +386,12 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
     }
 
     /// So many pauses before the next attempt.
-    fn pause(&self, pauses: u32, manners: Manners) {
+    fn pause(&self, pauses: u32, manners: SpinRule) {
         for (stretch, is_last) in stretches(pauses) {
             P::pauses(stretch);
             // While there is a waiter our attempts fail, and it may be waiting for our core. Stale at worst: then we yield
             // in vain, or one stretch later.
-            if manners == Manners::GivesWay && !is_last && self.fat.state().n_waiters() > 0 {
+            if manners == SpinRule::GivesWay && !is_last && self.fat.state().n_waiters() > 0 {
                 P::yield_now();
             }
         }
@@ -414,13 +414,13 @@ impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitorBefore<P, T> {
 
 // -- 10. Inspect ------------------------------------------------------------------------------------------------------
 
-impl<P: Platform> Held<P> {
+impl<P: Platform> FatWord<P> {
     fn state(&self) -> State {
         State(self.0.load(Relaxed))
     }
 }
 
-impl<P: Platform> fmt::Debug for Held<P> {
+impl<P: Platform> fmt::Debug for FatWord<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seen = self.state();
         write!(f, "{}, {} waiters", if seen.is_held() { "held" } else { "free" }, seen.n_waiters())

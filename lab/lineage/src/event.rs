@@ -11,8 +11,8 @@
 //! latch of its own.
 //!
 //! # Latch
-//! Whoever has it does a few loads and stores, never waits for anybody, and wakes nobody before it has let go. Others look
-//! again after a yield, for its holder may have lost its core.
+//! The thread that has it does a few loads and stores, never waits for anybody, and wakes nobody before it has let go.
+//! Others look again after a yield, for its holder may have lost its core.
 //!
 //! # Orderings
 //! - V1 unlatch -> latch: the state of the event and the room of the sleepers. With it, or with the permit of the node,

@@ -114,7 +114,7 @@ mod state;
 
 use self::stack::Node;
 use self::state::State;
-use crate::{Defaults, Entry, Promises, RawLock, Tuned};
+use crate::{Defaults, Entry, Promises, RawLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -169,7 +169,7 @@ pub struct Tuning {
     pub tail_wake_period: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { active_spins: 4, pauses_per_spin: 30, passive_spins: 1, tail_wake_period: 16 };
 }
 
@@ -202,7 +202,7 @@ impl<P: StaticPlatform, T> RawGoSpinbit<P, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawGoSpinbit<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawLock for RawGoSpinbit<P, T> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -255,7 +255,7 @@ struct Waiter {
     turn: u32,
 }
 
-impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbit<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawGoSpinbit<P, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self) {
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn the_coin_comes_up_about_as_often_as_it_should() {
         for (period, least, most) in [(1, 16_000, 16_000), (16, 900, 1100), (u32::MAX, 0, 1)] {
-            let tuning = Tuning { tail_wake_period: period, ..<Defaults as Tuned<Tuning>>::TUNING };
+            let tuning = Tuning { tail_wake_period: period, ..<Defaults as TuningSource<Tuning>>::TUNING };
             // A counter that advances by 26 from one release to the next, as a virtual machine's may.
             let n_wakes = (0..16_000).filter(|release| tuning.wakes_oldest(release * 26)).count();
             assert!((least..=most).contains(&n_wakes), "{n_wakes} of 16,000 for a period of {period}");

@@ -99,7 +99,7 @@
 //! # Limits
 //! Not recursive; no deadline.
 
-use crate::{Defaults, Entry, Promises, RawLock, Tuned};
+use crate::{Defaults, Entry, Promises, RawLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -149,7 +149,7 @@ pub struct Tuning {
     pub pauses_per_spin: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { active_spins: 4, pauses_per_spin: 30 };
 }
 
@@ -206,7 +206,7 @@ impl<P: StaticPlatform, T> RawGoSpinbitFutex<P, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawGoSpinbitFutex<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawLock for RawGoSpinbitFutex<P, T> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -251,7 +251,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawLock for RawGoSpinbitFutex<P, T> {
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawGoSpinbitFutex<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawGoSpinbitFutex<P, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self) {

@@ -72,7 +72,7 @@
 //! Not recursive; no deadline. A CROWDED that lingers costs one needless system call.
 
 use crate::tristate::State;
-use crate::{Defaults, Entry, Promises, RawLock, Tuned};
+use crate::{Defaults, Entry, Promises, RawLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -120,7 +120,7 @@ pub struct Tuning {
     pub passive_spins: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { active_spins: 4, pauses_per_spin: 30, passive_spins: 1 };
 }
 
@@ -143,7 +143,7 @@ impl<P: StaticPlatform, T> RawGoTristateFutex<P, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawGoTristateFutex<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawLock for RawGoTristateFutex<P, T> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -191,7 +191,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawLock for RawGoTristateFutex<P, T> {
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawGoTristateFutex<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawGoTristateFutex<P, T> {
     /// `remembered` is what we leave behind when we get in: CROWDED if we have erased it or may have left sleepers.
     #[cold]
     #[inline(never)]

@@ -92,7 +92,7 @@
 //! Unsafe: 5 blocks, three of them in stack_node.rs, all to reach a node under the rules there.
 
 use crate::stack_node;
-use crate::{Defaults, Entry, Promises, RawLock, Tuned};
+use crate::{Defaults, Entry, Promises, RawLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -141,7 +141,7 @@ pub struct Tuning {
     pub passive_spins: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { active_spins: 4, pauses_per_spin: 30, passive_spins: 1 };
 }
 
@@ -201,7 +201,7 @@ impl<P: StaticPlatform, T> RawGoTristateSema<P, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawGoTristateSema<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawLock for RawGoTristateSema<P, T> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -246,7 +246,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawLock for RawGoTristateSema<P, T> {
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawGoTristateSema<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawGoTristateSema<P, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self) {

@@ -1,13 +1,13 @@
 //! The locks of others, as readable texts, and the table of all locks.
 //!
-//! This crate is for whoever compares locks or wants to read how they work. It is not published, and no user of `ondeck`
+//! This crate is for readers who compare locks or want to know how they work. It is not published, and no user of `ondeck`
 //! downloads it. Each algorithm is one file, and all files have the same sections in the same order. Read them in the
 //! order of [`LOCKS`]: each adds one idea to the one before. The last is the lock `ondeck`, whose file is in `ondeck-core`.
 //!
 //! The algorithms are generic over the machine that runs them. They know no operating system and no simulator, and ask
 //! for everything through [`Platform`]. What [`ondeck_core`] has can be found here, too.
 //!
-//! Begin with these three: [`LOCKS`], the table; [`RawTas`], the shortest lock; [`Visit`], a piece of work for a lock
+//! Begin with these three: [`LOCKS`], the table; [`RawTas`], the shortest lock; [`LockVisitor`], a piece of work for a lock
 //! that is chosen by name:
 //!
 //! ```
@@ -98,13 +98,13 @@ pub use ondeck_core::ondeck;
 pub use ondeck_core::*;
 
 /// A piece of work to do with a lock whose type is chosen by name. [`with_lock`] runs it.
-pub trait Visit: Sized {
+pub trait LockVisitor: Sized {
     /// The result of the work.
-    type Out;
+    type Output;
     /// Does the work with a lock of type `L`.
-    fn visit<L: RawLock>(self) -> Self::Out;
+    fn visit<L: RawLock>(self) -> Self::Output;
     /// Does the work with a lock that is a monitor.
-    fn visit_monitor<L: RawMonitor>(self) -> Self::Out {
+    fn visit_monitor<L: RawMonitor>(self) -> Self::Output {
         self.visit::<L>()
     }
 }
@@ -140,7 +140,7 @@ const ENTRIES: [Entry; N_LOCKS] = {
 /// Runs `visitor` with the type of the lock called `name`, on the platform `P`, with the lock's default constants.
 ///
 /// Returns `None` if there is no such lock.
-pub fn with_lock<P: Platform, V: Visit>(name: &str, visitor: V) -> Option<V::Out> {
+pub fn with_lock<P: Platform, V: LockVisitor>(name: &str, visitor: V) -> Option<V::Output> {
     macro_rules! monitor {
         ($file:ident, $lock:ident) => {
             if name == $file::ENTRY.name {

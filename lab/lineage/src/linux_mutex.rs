@@ -10,11 +10,11 @@ mod state;
 
 use self::list::{List, Node};
 pub(crate) use self::state::State;
-use crate::{Defaults, Entry, RawLock, Tuned};
+use crate::{Defaults, Entry, RawLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use ondeck_core::{Atomic, Platform, Running, StaticPlatform, Step, ThreadId};
+use ondeck_core::{Atomic, Platform, RunState, StaticPlatform, Step, ThreadId};
 
 // -- 1. Steps, and what makes one of the five -------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ pub trait Variant<P: Platform>: Sized + Send + Sync + 'static {
 
     /// Spins if the caller may, with [`LinuxMutex::watch_holder`]; true if that got the caller in. Asked only where
     /// spinning can pay.
-    fn spin<T: Tuned<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool;
+    fn spin<T: TuningSource<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool;
 
     /// Whether nobody spins.
     fn is_at_rest(&self) -> bool;
@@ -83,12 +83,12 @@ pub struct Tuning {
     pub spin_budget_ns: u32,
     /// Looks in vain at the queue latch, or at one's place in a queue of spinners, one pause apart, after which a
     /// contender offers its core before each further one. Default 100: 1 to 8 us, many times what is done under the
-    /// latch but for the wake. Who has waited longer probably waits for a thread that is off its core. Chosen, not
-    /// measured.
+    /// latch but for the wake. A thread that has waited longer probably waits for a thread that is off its core.
+    /// Chosen, not measured.
     pub tries_before_yield: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { spin_budget_ns: 50_000, tries_before_yield: 100 };
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct SpinBudget<P> {
 impl<P: Platform> SpinBudget<P> {
     /// A whole one, which begins to run now.
     pub(crate) fn new(tuning: Tuning) -> Self {
-        let is_blind = P::is_running(P::thread_id()) == Running::Unknown;
+        let is_blind = P::is_running(P::thread_id()) == RunState::Unknown;
         let in_ticks = is_blind.then(|| (P::ticks(), P::ns_to_ticks(u64::from(tuning.spin_budget_ns))));
         SpinBudget { in_ticks, platform: PhantomData }
     }
@@ -147,7 +147,7 @@ impl<P: StaticPlatform, V, T> LinuxMutex<P, V, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> RawLock for LinuxMutex<P, V, T> {
+impl<P: Platform, V: Variant<P>, T: TuningSource<Tuning>> RawLock for LinuxMutex<P, V, T> {
     type Platform = P;
     const ENTRY: Entry = V::ENTRY;
 
@@ -211,7 +211,7 @@ const UNLATCHED: u32 = 0;
 const LATCHED: u32 = 1;
 const NOBODY: u64 = 0;
 
-impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
+impl<P: Platform, V: Variant<P>, T: TuningSource<Tuning>> LinuxMutex<P, V, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self) {
@@ -257,7 +257,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
     /// Waits for the queue latch.
     fn latch(&self) {
         let mut n_tries = 0;
-        // Ended by the unlatch of whoever has it, which comes after a few accesses and at most one wake.
+        // Ended by the unlatch of the thread that has it, which comes after a few accesses and at most one wake.
         while !self.try_latch() {
             n_tries = Self::pause(n_tries);
         }
@@ -280,7 +280,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
     pub(crate) fn watch_holders(&self) -> bool {
         let budget = SpinBudget::new(T::TUNING);
         // Ended by the budget at the latest. Where that is the time slice, a spinner that can be preempted is off its core
-        // when it is over, and whoever it waits for gets to run.
+        // when it is over, and the thread that it waits for gets to run.
         loop {
             match self.watch_holder(&budget) {
                 Outcome::Inside => return true,
@@ -297,7 +297,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<Tuning>> LinuxMutex<P, V, T> {
         // Ended by the holder's sign_out, by its leaving its core, or by the budget.
         while owner == watched {
             let Some(holder) = owner else { break };
-            if P::is_running(holder) == Running::No || budget.is_spent() {
+            if P::is_running(holder) == RunState::No || budget.is_spent() {
                 return Outcome::InVain;
             }
             P::pause();

@@ -18,7 +18,7 @@
 //!   what is negative there is 2 or more.
 //! - A waiter tries once before it goes into the list, not just after, under the queue latch either way. So only the
 //!   first ever leaves, and the list needs one link per node.
-//! - The kernel spins while the holder is on a core and the spinner need not be rescheduled. The seam is asked for both;
+//! - The kernel spins while the holder is on a core and the spinner need not be rescheduled. The platform is asked for both;
 //!   where it knows nothing of who is on a core, as on hardware, a holder counts as running, and a budget in nanoseconds
 //!   takes the place of the time slice, so nobody spins for ever on a holder that sleeps. Where one core runs us, nobody
 //!   spins.
@@ -122,7 +122,7 @@
 
 pub use crate::linux_mutex::Tuning;
 use crate::linux_mutex::{LinuxMutex, State, Variant};
-use crate::{Defaults, Entry, Promises, Tuned};
+use crate::{Defaults, Entry, Promises, TuningSource};
 use ondeck_core::{Hardware, Platform, StaticPlatform};
 
 /// The row of this lock in [`LOCKS`](crate::LOCKS).
@@ -175,7 +175,7 @@ impl<P: Platform> Variant<P> for Everybody {
         true
     }
 
-    fn spin<T: Tuned<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
+    fn spin<T: TuningSource<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
         lock.watch_holders()
     }
 

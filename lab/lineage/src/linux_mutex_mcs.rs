@@ -118,10 +118,10 @@
 
 pub use crate::linux_mutex::Tuning;
 use crate::linux_mutex::{LinuxMutex, Outcome, SpinBudget, State, Variant};
-use crate::{Defaults, Entry, Promises, Tuned};
+use crate::{Defaults, Entry, Promises, TuningSource};
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use ondeck_core::{Atomic, Hardware, Platform, Running, StaticPlatform, Step};
+use ondeck_core::{Atomic, Hardware, Platform, RunState, StaticPlatform, Step};
 
 /// The row of this lock in [`LOCKS`](crate::LOCKS).
 pub const ENTRY: Entry = Entry {
@@ -189,8 +189,8 @@ impl<P: Platform> Variant<P> for SpinQueue<P> {
         hoped_for(State::of(word.load(Relaxed)))
     }
 
-    fn spin<T: Tuned<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
-        if lock.look().is_some_and(|holder| P::is_running(holder) == Running::No) {
+    fn spin<T: TuningSource<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
+        if lock.look().is_some_and(|holder| P::is_running(holder) == RunState::No) {
             return false;
         }
         let budget = SpinBudget::new(T::TUNING);
@@ -211,7 +211,7 @@ impl<P: Platform> Variant<P> for SpinQueue<P> {
 
 impl<P: Platform> SpinQueue<P> {
     #[inline(never)]
-    fn take_a_turn<T: Tuned<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>, budget: &SpinBudget<P>) -> Outcome {
+    fn take_a_turn<T: TuningSource<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>, budget: &SpinBudget<P>) -> Outcome {
         let node = Node::<P>::new();
         P::step(JOIN);
         let before = self.tail.swap(node.address(), AcqRel); // E3
@@ -229,7 +229,7 @@ impl<P: Platform> SpinQueue<P> {
     }
 
     /// Passes the turn on, if anybody is there to have it.
-    fn leave<T: Tuned<Tuning>>(&self, node: &Node<P>) {
+    fn leave<T: TuningSource<Tuning>>(&self, node: &Node<P>) {
         if node.behind() == NOBODY && self.quit(node) {
             return;
         }

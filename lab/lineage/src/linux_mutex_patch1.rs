@@ -93,7 +93,7 @@
 
 pub use crate::linux_mutex::Tuning;
 use crate::linux_mutex::{LinuxMutex, State, Variant};
-use crate::{Defaults, Entry, Promises, Tuned};
+use crate::{Defaults, Entry, Promises, TuningSource};
 use core::sync::atomic::Ordering::Relaxed;
 use ondeck_core::{Atomic, Hardware, Platform, StaticPlatform, Step};
 
@@ -151,7 +151,7 @@ impl<P: Platform> Variant<P> for EverybodyReading {
         hoped_for(State::of(word.load(Relaxed)))
     }
 
-    fn spin<T: Tuned<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
+    fn spin<T: TuningSource<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
         lock.watch_holders()
     }
 

@@ -98,7 +98,7 @@
 
 pub use crate::linux_mutex::Tuning;
 use crate::linux_mutex::{LinuxMutex, State, Variant};
-use crate::{Defaults, Entry, Promises, Tuned};
+use crate::{Defaults, Entry, Promises, TuningSource};
 use core::sync::atomic::Ordering::Relaxed;
 use ondeck_core::{Atomic, Hardware, Platform, StaticPlatform, Step};
 
@@ -162,7 +162,7 @@ impl<P: Platform> Variant<P> for OneSpinner<P> {
         hoped_for(State::of(word.load(Relaxed)))
     }
 
-    fn spin<T: Tuned<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
+    fn spin<T: TuningSource<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
         if !self.claim_spin() {
             return false;
         }

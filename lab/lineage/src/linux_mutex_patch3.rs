@@ -10,7 +10,7 @@
 //! The third patch of the first version of Waiman Long's series "mutex: Improve mutex performance by doing less
 //! atomic-ops & better spinning", April 2013, as an alternative to the second; version 2 of 15 April (lkml.iu.edu,
 //! kernel/1304.1/04797) replaced both. We know of its text only that it limits spinning by the load of the system,
-//! which the kernel knows: how many threads want to run, on how many cores. The seam knows the cores only, so this is
+//! which the kernel knows: how many threads want to run, on how many cores. The platform knows the cores only, so this is
 //! our reading: the load is what the lock itself can see, its holder and its spinners, each of them a thread on a core;
 //! a contender that would be one more than there are cores does not spin. Threads that have nothing to do with this
 //! lock are not seen, so on a machine that is busy with others there is more spinning than the patch meant. All else is
@@ -99,7 +99,7 @@
 
 pub use crate::linux_mutex::Tuning;
 use crate::linux_mutex::{LinuxMutex, State, Variant};
-use crate::{Defaults, Entry, Promises, Tuned};
+use crate::{Defaults, Entry, Promises, TuningSource};
 use core::sync::atomic::Ordering::Relaxed;
 use ondeck_core::{Atomic, Hardware, Platform, StaticPlatform, Step};
 
@@ -160,7 +160,7 @@ impl<P: Platform> Variant<P> for SomeSpinners<P> {
         hoped_for(State::of(word.load(Relaxed)))
     }
 
-    fn spin<T: Tuned<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
+    fn spin<T: TuningSource<Tuning>>(&self, lock: &LinuxMutex<P, Self, T>) -> bool {
         // One core is the holder's.
         let n_idle = P::parallelism().saturating_sub(1);
         P::step(COUNT_IN);

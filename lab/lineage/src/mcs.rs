@@ -85,8 +85,8 @@
 //!
 //! Unsafe: 2 blocks, both to follow an address to a node or link that I3 keeps alive.
 
-use crate::mcs_queue::{Manner, McsQueue};
-use crate::{Defaults, Entry, Promises, Tuned};
+use crate::mcs_queue::{McsQueue, PausePolicy};
+use crate::{Defaults, Entry, Promises, TuningSource};
 use core::marker::PhantomData;
 use ondeck_core::{Hardware, Platform};
 
@@ -116,28 +116,29 @@ pub const ENTRY: Entry = Entry {
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     /// Looks, one pause apart, after which a contender offers its core before each further one. Default 100: 1 to 8 us
-    /// of pauses, several passes of a lock with short sections. Who has waited longer probably waits for a thread that
-    /// is off its core, and with more threads than cores each pass takes at least this long. Chosen, not measured.
+    /// of pauses, several passes of a lock with short sections. A contender that has waited longer probably waits for a
+    /// thread that is off its core, and with more threads than cores each pass takes at least this long. Chosen, not
+    /// measured.
     pub looks_before_yield: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { looks_before_yield: 100 };
 }
 
 // -- 4. The lock ------------------------------------------------------------------------------------------------------
 
 /// A queue lock whose nodes live only while their threads wait.
-pub type RawMcs<P, T = Defaults> = McsQueue<P, Yielding<T>>;
+pub type RawMcs<P, T = Defaults> = McsQueue<P, PauseThenYield<T>>;
 
 const _: () = assert!(size_of::<RawMcs<Hardware>>() == ENTRY.bytes);
 
 // -- 7. What is this lock's own ---------------------------------------------------------------------------------------
 
 /// A contender pauses, and after so many looks offers its core.
-pub struct Yielding<T>(PhantomData<T>);
+pub struct PauseThenYield<T>(PhantomData<T>);
 
-impl<T: Tuned<Tuning>> Manner for Yielding<T> {
+impl<T: TuningSource<Tuning>> PausePolicy for PauseThenYield<T> {
     const ENTRY: Entry = ENTRY;
 
     fn pause<P: Platform>(n_looks: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! The text that the two queue locks share.
 //!
 //! Each has its own file with the whole story in its header, [`mcs`](crate::mcs) first. They differ in what a contender
-//! does between two looks, which [`Manner`] asks for. Labels as E1 and I1 are those of the headers; what is cited here
+//! does between two looks, which [`PausePolicy`] asks for. Labels as E1 and I1 are those of the headers; what is cited here
 //! means the same in both.
 
 use crate::{Entry, RawLock};
@@ -14,7 +14,7 @@ use ondeck_core::{Atomic, Platform, StaticPlatform, Step};
 // -- 1. Steps, and what makes one of the two --------------------------------------------------------------------------
 
 /// The answer in which the two differ.
-pub trait Manner: Send + Sync + 'static {
+pub trait PausePolicy: Send + Sync + 'static {
     /// The row of this lock in [`LOCKS`](crate::LOCKS).
     const ENTRY: Entry;
 
@@ -81,7 +81,7 @@ impl<P: StaticPlatform, M> McsQueue<P, M> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, M: Manner> RawLock for McsQueue<P, M> {
+impl<P: Platform, M: PausePolicy> RawLock for McsQueue<P, M> {
     type Platform = P;
     const ENTRY: Entry = M::ENTRY;
 
@@ -115,7 +115,7 @@ impl<P: Platform, M: Manner> RawLock for McsQueue<P, M> {
     }
 }
 
-impl<P: Platform, M: Manner> McsQueue<P, M> {
+impl<P: Platform, M: PausePolicy> McsQueue<P, M> {
     #[inline]
     fn own_link(&self) -> Address {
         Address::of(&self.first)
@@ -225,7 +225,7 @@ impl<P: Platform> Node<P> {
         Node { link: P::U64::new(Address::NONE.0), granted: P::U32::new(WAITING) }
     }
 
-    fn is_granted<M: Manner>(&self) -> bool {
+    fn is_granted<M: PausePolicy>(&self) -> bool {
         P::step(M::LOOK);
         self.granted.load(Acquire) == GRANTED // E2
     }
@@ -233,7 +233,7 @@ impl<P: Platform> Node<P> {
 
 /// Lets the next in the queue in. Its node is gone as soon as it has seen this, so there is never a reference to all of
 /// it, only to the field that is stored to.
-fn grant<P: Platform, M: Manner>(successor: Address) {
+fn grant<P: Platform, M: PausePolicy>(successor: Address) {
     let node = successor.pointer::<Node<P>>();
     // SAFETY: the node was linked and is initialised (E4). It has not been granted, for only the holder before it does
     // that, and that is us: its thread is in `await_grant` and the node alive on that thread's stack.
@@ -243,7 +243,7 @@ fn grant<P: Platform, M: Manner>(successor: Address) {
 }
 
 /// Fills the link that our enqueue returned.
-fn link<P: Platform, M: Manner>(last: Address, node: &Node<P>) {
+fn link<P: Platform, M: PausePolicy>(last: Address, node: &Node<P>) {
     debug_assert_ne!(last, Address::of(&node.link), "I3: a node stands behind itself");
     let last = last.pointer::<P::U64>();
     P::step(M::LINK);
@@ -254,14 +254,14 @@ fn link<P: Platform, M: Manner>(last: Address, node: &Node<P>) {
 }
 
 #[inline]
-fn read_link<P: Platform, M: Manner>(link: &P::U64) -> Address {
+fn read_link<P: Platform, M: PausePolicy>(link: &P::U64) -> Address {
     P::step(M::READ_LINK);
     Address(link.load(Acquire)) // E4
 }
 
 // -- 10. Inspect ------------------------------------------------------------------------------------------------------
 
-impl<P: Platform, M: Manner> fmt::Debug for McsQueue<P, M> {
+impl<P: Platform, M: PausePolicy> fmt::Debug for McsQueue<P, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match Address(self.tail.load(Relaxed)) {
             Address::NONE => "free",

@@ -66,7 +66,7 @@
 //! Made to be measured, not to be used. More threads than cores: a time slice for each pass, and with a contender of
 //! real-time priority on the core of whoever is next, for ever. Not recursive; no deadline. To be moved only while free.
 
-use crate::mcs_queue::{Manner, McsQueue};
+use crate::mcs_queue::{McsQueue, PausePolicy};
 use crate::{Entry, Promises};
 use ondeck_core::{Hardware, Platform};
 
@@ -93,16 +93,16 @@ pub const ENTRY: Entry = Entry {
 // -- 4. The lock ------------------------------------------------------------------------------------------------------
 
 /// A queue lock whose contenders only poll.
-pub type RawMcsSpin<P> = McsQueue<P, Unyielding>;
+pub type RawMcsSpin<P> = McsQueue<P, PauseOnly>;
 
 const _: () = assert!(size_of::<RawMcsSpin<Hardware>>() == ENTRY.bytes);
 
 // -- 7. What is this lock's own ---------------------------------------------------------------------------------------
 
 /// A contender pauses, whatever happens.
-pub struct Unyielding;
+pub struct PauseOnly;
 
-impl Manner for Unyielding {
+impl PausePolicy for PauseOnly {
     const ENTRY: Entry = ENTRY;
 
     fn pause<P: Platform>(n_looks: u32) -> u32 {

@@ -9,9 +9,9 @@ mod latch;
 mod parker;
 mod state;
 
-use self::bucket::{Bucket, Node, Popped};
+use self::bucket::{Bucket, Node, PoppedNode};
 pub(crate) use self::state::State;
-use crate::{Defaults, Entry, RawLock, Tuned};
+use crate::{Defaults, Entry, RawLock, TuningSource};
 use alloc::boxed::Box;
 use core::fmt;
 use core::marker::PhantomData;
@@ -61,7 +61,7 @@ pub trait Variant<P: Platform>: Sized + Send + Sync + 'static {
     const AWAIT_LATCH: Step = Step { lock: Self::ENTRY.name, name: "await_latch" };
     /// The latch is given back.
     const UNLATCH: Step = Step { lock: Self::ENTRY.name, name: "unlatch" };
-    /// Who has given it back may work on its stack.
+    /// The thread that has given it back may work on its stack.
     const CLAIM_STACK: Step = Step { lock: Self::ENTRY.name, name: "claim_stack" };
     /// Somebody has the latch again, who will look after the stack.
     const LEAVE_STACK: Step = Step { lock: Self::ENTRY.name, name: "leave_stack" };
@@ -79,7 +79,7 @@ pub trait Variant<P: Platform>: Sized + Send + Sync + 'static {
     fn spins(tuning: Self::Tuning) -> Spins;
 
     /// The holder leaves.
-    fn vacate<T: Tuned<Self::Tuning>>(lock: &ParkingLot<P, Self, T>);
+    fn vacate<T: TuningSource<Self::Tuning>>(lock: &ParkingLot<P, Self, T>);
 }
 
 // -- 2. Tuning --------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ pub struct ParkingLot<P: Platform, V, T = Defaults> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> RawLock for ParkingLot<P, V, T> {
+impl<P: Platform, V: Variant<P>, T: TuningSource<V::Tuning>> RawLock for ParkingLot<P, V, T> {
     type Platform = P;
     const ENTRY: Entry = V::ENTRY;
 
@@ -195,7 +195,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> RawLock for ParkingLot<P, 
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> ParkingLot<P, V, T> {
+impl<P: Platform, V: Variant<P>, T: TuningSource<V::Tuning>> ParkingLot<P, V, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self) {
@@ -256,7 +256,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> ParkingLot<P, V, T> {
 
     /// Takes out the oldest sleeper, if there is one. The queue latch is the caller's.
     #[inline]
-    pub(crate) fn dequeue(&self, bucket: &Bucket<P, V>) -> Option<Popped<P>> {
+    pub(crate) fn dequeue(&self, bucket: &Bucket<P, V>) -> Option<PoppedNode<P>> {
         P::step(V::DEQUEUE);
         // SAFETY: the queue latch is ours.
         unsafe { bucket.pop(self.key()) }
@@ -264,7 +264,7 @@ impl<P: Platform, V: Variant<P>, T: Tuned<V::Tuning>> ParkingLot<P, V, T> {
 
     /// Tells a sleeper that was taken out whether it has the lock, lets go of the latch, and wakes it.
     #[inline]
-    pub(crate) fn wake(&self, bucket: &Bucket<P, V>, popped: Popped<P>, is_handed: bool) {
+    pub(crate) fn wake(&self, bucket: &Bucket<P, V>, popped: PoppedNode<P>, is_handed: bool) {
         P::step(V::PERMIT);
         // SAFETY: taken out above, and given its permit nowhere else.
         let call = unsafe { popped.permit(is_handed) };

@@ -15,7 +15,7 @@
 //! unlatch, wake; the bucket's lock (`WordLock`) with its spinning, its stack of sleepers, and its rules of when nobody is
 //! woken; the fair timeout with its generator of random numbers. Left out: deadlines, requeuing, `bump`, deadlock detection.
 //! Changed:
-//! - The word is a byte there. The seam has none below 32 bits; what is done to it costs the same.
+//! - The word is a byte there. The platform has none below 32 bits; what is done to it costs the same.
 //! - One hash table of the process holds all buckets there, at least three times as many as threads. Here each lock has a bucket
 //!   of its own, on a line of its own elsewhere: a simulated run can share nothing with the next, and with few locks and so many
 //!   buckets two locks that are contended at once hardly ever meet in one. The table's rebuilding when a thread first parks
@@ -140,7 +140,7 @@
 
 pub use crate::parking_lot::Spins;
 use crate::parking_lot::{ParkingLot, State, Variant};
-use crate::{Defaults, Entry, Promises, Tuned};
+use crate::{Defaults, Entry, Promises, TuningSource};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use ondeck_core::{Atomic, Hardware, Platform, Step};
 
@@ -179,7 +179,7 @@ pub struct Tuning {
     pub longest_fair_gap_ns: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning =
         Tuning { spins: Spins { first_pauses: 2, pause_rounds: 3, yields: 7 }, longest_fair_gap_ns: 1_000_000 };
 }
@@ -240,7 +240,7 @@ impl<P: Platform> Variant<P> for Relief<P> {
     }
 
     #[inline]
-    fn vacate<T: Tuned<Tuning>>(lock: &ParkingLot<P, Self, T>) {
+    fn vacate<T: TuningSource<Tuning>>(lock: &ParkingLot<P, Self, T>) {
         P::step(Self::VACATE);
         // E1
         if let Err(found) = lock.word.compare_exchange(State::LOCKED.0, State::FREE.0, Release, Relaxed) {
@@ -255,7 +255,7 @@ impl<P: Platform> Variant<P> for Relief<P> {
 /// Somebody sleeps, or is about to. We are inside until the word says otherwise.
 #[cold]
 #[inline(never)]
-fn release_slow<P: Platform, T: Tuned<Tuning>>(lock: &ParkingLot<P, Relief<P>, T>) {
+fn release_slow<P: Platform, T: TuningSource<Tuning>>(lock: &ParkingLot<P, Relief<P>, T>) {
     let bucket = lock.latch();
     let Some(popped) = lock.dequeue(bucket) else {
         reopen(lock, State::FREE);
@@ -274,7 +274,7 @@ fn release_slow<P: Platform, T: Tuned<Tuning>>(lock: &ParkingLot<P, Relief<P>, T
 }
 
 /// Lets others in. The word is ours to store to: while it has both bits, nobody changes it without the latch.
-fn reopen<P: Platform, T: Tuned<Tuning>>(lock: &ParkingLot<P, Relief<P>, T>, left: State) {
+fn reopen<P: Platform, T: TuningSource<Tuning>>(lock: &ParkingLot<P, Relief<P>, T>, left: State) {
     P::step(REOPEN);
     lock.word.store(left.0, Release); // E1
 }

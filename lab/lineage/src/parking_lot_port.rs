@@ -128,7 +128,7 @@
 
 pub use crate::parking_lot::Spins;
 use crate::parking_lot::{ParkingLot, State, Variant};
-use crate::{Defaults, Entry, Promises, Tuned};
+use crate::{Defaults, Entry, Promises, TuningSource};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use ondeck_core::{Atomic, Hardware, Platform, Step};
 
@@ -163,7 +163,7 @@ pub struct Tuning {
     pub spins: Spins,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { spins: Spins { first_pauses: 1, pause_rounds: 3, yields: 7 } };
 }
 
@@ -195,7 +195,7 @@ impl<P: Platform> Variant<P> for NoRelief {
     }
 
     #[inline]
-    fn vacate<T: Tuned<Tuning>>(lock: &ParkingLot<P, Self, T>) {
+    fn vacate<T: TuningSource<Tuning>>(lock: &ParkingLot<P, Self, T>) {
         P::step(<Self as Variant<P>>::VACATE);
         let found = State(lock.word.fetch_sub(State::LOCKED.0, Release)); // E1
         debug_assert!(found.is_locked(), "I5: release of a free lock");
@@ -210,7 +210,7 @@ impl<P: Platform> Variant<P> for NoRelief {
 /// Somebody slept, or was about to. We are outside already, and others may be in.
 #[cold]
 #[inline(never)]
-fn release_slow<P: Platform, T: Tuned<Tuning>>(lock: &ParkingLot<P, NoRelief, T>) {
+fn release_slow<P: Platform, T: TuningSource<Tuning>>(lock: &ParkingLot<P, NoRelief, T>) {
     let bucket = lock.latch();
     let popped = lock.dequeue(bucket);
     if popped.as_ref().is_none_or(|popped| !popped.has_more) {

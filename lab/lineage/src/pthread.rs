@@ -213,7 +213,7 @@ impl<P: Platform, K: Kind<P>> PthreadMutex<P, K> {
         }
     }
 
-    /// Who comes here may have left sleepers behind, so the mark stays also if it is the way in.
+    /// A thread that comes here may have left sleepers behind, so the mark stays also if it is the way in.
     fn announce(&self) -> State {
         P::step(K::ANNOUNCE);
         State(self.word.swap(State::CROWDED.0, Acquire)) // E1

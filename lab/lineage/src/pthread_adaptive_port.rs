@@ -95,7 +95,7 @@
 //! spinning, as in the original.
 
 use crate::pthread::{Kind, PthreadMutex};
-use crate::{Defaults, Entry, Promises, Tuned};
+use crate::{Defaults, Entry, Promises, TuningSource};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
 use ondeck_core::{Atomic, Hardware, Platform, Step};
@@ -136,7 +136,7 @@ pub struct Tuning {
     pub most_backoff: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { most_pauses: 100, more_pauses: 10, most_backoff: 16 };
 }
 
@@ -177,7 +177,7 @@ const _: () = assert!(size_of::<RawPthreadAdaptivePort<Hardware>>() == ENTRY.byt
 /// A contender spins for a time that the lock has learned.
 pub struct Adaptive<T>(PhantomData<T>);
 
-impl<P: Platform, T: Tuned<Tuning>> Kind<P> for Adaptive<T> {
+impl<P: Platform, T: TuningSource<Tuning>> Kind<P> for Adaptive<T> {
     const ENTRY: Entry = ENTRY;
     const READS_TO_ACQUIRE: u32 = 3;
     const READS_TO_RELEASE: u32 = 4;
@@ -194,7 +194,7 @@ impl<P: Platform, T: Tuned<Tuning>> Kind<P> for Adaptive<T> {
 // -- 7. Spin helper ---------------------------------------------------------------------------------------------------
 
 /// Gets the lock, if need be by sleeping; how many pauses that took, or would have taken.
-fn spin<P: Platform, T: Tuned<Tuning>>(lock: &PthreadMutex<P, Adaptive<T>>, tuning: Tuning) -> u32 {
+fn spin<P: Platform, T: TuningSource<Tuning>>(lock: &PthreadMutex<P, Adaptive<T>>, tuning: Tuning) -> u32 {
     let budget = tuning.budget(lock.spins.load(Relaxed));
     // The lowest bits, as they are: where a clock keeps some of them still, so does the original.
     let jitter = P::ticks() as u32;
@@ -224,7 +224,7 @@ fn spin<P: Platform, T: Tuned<Tuning>>(lock: &PthreadMutex<P, Adaptive<T>>, tuni
 mod tests {
     use super::*;
 
-    const TUNING: Tuning = <Defaults as Tuned<Tuning>>::TUNING;
+    const TUNING: Tuning = <Defaults as TuningSource<Tuning>>::TUNING;
 
     #[test]
     fn the_budget_is_twice_what_was_learned_and_ten_up_to_its_bound() {

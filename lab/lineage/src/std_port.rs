@@ -76,7 +76,7 @@
 //! Not recursive; no deadline. A CROWDED that lingers costs one needless system call.
 
 use crate::tristate::State;
-use crate::{Defaults, Entry, Promises, RawLock, Tuned};
+use crate::{Defaults, Entry, Promises, RawLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -119,7 +119,7 @@ pub struct Tuning {
     pub pauses: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { pauses: 100 };
 }
 
@@ -142,7 +142,7 @@ impl<P: StaticPlatform, T> RawStdPort<P, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawStdPort<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawLock for RawStdPort<P, T> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -187,7 +187,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawLock for RawStdPort<P, T> {
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawStdPort<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawStdPort<P, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self) {
@@ -212,7 +212,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawStdPort<P, T> {
         }
     }
 
-    /// Who was woken may have left sleepers behind, so from then on this is the only way in.
+    /// A woken thread may have left sleepers behind, so from then on this is the only way in.
     fn announce(&self) -> State {
         P::step(ANNOUNCE);
         State(self.word.swap(State::CROWDED.0, Acquire)) // E1

@@ -16,9 +16,9 @@
 //! spinning, that the rounds' jitter is drawn once per slow path, and that the count goes up before the first sleep and down
 //! after the last. Left out: the names kept for the sake of old programs. Changed:
 //! - The gate reads both words with acquire there; it leads to no data, so it is Relaxed here.
-//! - The jitter is the low bits of the cycle counter there, and none at all but on x86. Here it is the seam's tick counter
+//! - The jitter is the low bits of the cycle counter there, and none at all but on x86. Here it is the platform's tick counter
 //!   everywhere, whose low bits may move in steps.
-//! - Errors of the system call end the program there; the seam has none.
+//! - Errors of the system call end the program there; the platform has none.
 //!
 //! Shared code: `tristate.rs`.
 //!
@@ -89,7 +89,7 @@
 //! Not recursive; no deadline. A thread on the only core spins as any other: the original does not ask how many there are.
 
 use crate::tristate::State;
-use crate::{Defaults, Entry, Promises, RawLock, Tuned};
+use crate::{Defaults, Entry, Promises, RawLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -140,7 +140,7 @@ pub struct Tuning {
     pub most_depth: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { looks: 20, pauses_per_look: 64, most_depth: 4 };
 }
 
@@ -177,7 +177,7 @@ impl<P: StaticPlatform, T> RawSwift<P, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawSwift<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawLock for RawSwift<P, T> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -224,7 +224,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawLock for RawSwift<P, T> {
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawSwift<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawSwift<P, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self) {
@@ -314,7 +314,7 @@ impl<P: Platform, T> fmt::Debug for RawSwift<P, T> {
 mod tests {
     use super::*;
 
-    const TUNING: Tuning = <Defaults as Tuned<Tuning>>::TUNING;
+    const TUNING: Tuning = <Defaults as TuningSource<Tuning>>::TUNING;
 
     #[test]
     fn the_gate_is_shut_when_the_word_is_crowded_and_enough_sleep() {

@@ -52,7 +52,7 @@
 //! where threads outnumber cores. Contenders yield to threads of their own priority only: one with real-time priority
 //! that has taken the holder's core waits for ever.
 
-use crate::{Defaults, Entry, Promises, RawLock, RawTimedLock, Tuned};
+use crate::{Defaults, Entry, Promises, RawLock, RawTimedLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -91,7 +91,7 @@ pub struct Tuning {
     pub tries_before_yield: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { tries_before_yield: 1000 };
 }
 
@@ -128,7 +128,7 @@ impl<P: StaticPlatform, T> RawTas<P, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawTas<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawLock for RawTas<P, T> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -161,7 +161,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawLock for RawTas<P, T> {
     }
 }
 
-impl<P: Platform, T: Tuned<Tuning>> RawTimedLock for RawTas<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawTimedLock for RawTas<P, T> {
     #[inline]
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
         self.try_acquire() || self.acquire_slow(Some(deadline_ns))
@@ -170,7 +170,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawTimedLock for RawTas<P, T> {
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawTas<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawTas<P, T> {
     /// False only if the deadline has passed.
     #[cold]
     #[inline(never)]

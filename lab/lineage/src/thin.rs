@@ -225,7 +225,8 @@ impl<P: Platform> Thin<P> {
     /// Makes the form fat if it is not. `copy` is given the owner, 0 for none, and how often it has entered, and writes
     /// that into the fat form; nobody reads or writes there before it returns.
     pub(crate) fn inflate(&self, steps: &Steps, copy: impl FnOnce(u32, u32)) {
-        // Ended by FAT. A latch that fails was preceded by another thread's success; whoever has it waits for nobody.
+        // Ended by FAT. A latch that fails was preceded by another thread's success; the thread that has it waits for
+        // nobody.
         loop {
             let seen = self.state();
             if seen.is_fat() {

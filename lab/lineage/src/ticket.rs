@@ -10,7 +10,7 @@
 //! The ticket lock of Reed and Kanodia (1979), with the proportional backoff of Mellor-Crummey and Scott (1991). Kept:
 //! both. Changed: the pause is nanoseconds per contender ahead, not a count of pauses. Added: a contender offers its
 //! core when those ahead of it cannot all be on cores, or when its turn has not come for many looks. That does not
-//! cure the collapse under oversubscription, which is the design's own; it makes it bearable for a yardstick.
+//! cure the collapse under oversubscription, which is the design's own; it makes it bearable for a baseline.
 //!
 //! # State word
 //!
@@ -63,7 +63,7 @@
 //! has lost its core to a contender with real-time priority, for ever, since a yield gives it nothing. Conformance
 //! `is_noticed_where_all_yield`.
 
-use crate::{Defaults, Entry, Promises, RawLock, Tuned};
+use crate::{Defaults, Entry, Promises, RawLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -108,7 +108,7 @@ pub struct Tuning {
     pub looks_before_yield: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { gap_per_contender_ns: 100, looks_before_yield: 200 };
 }
 
@@ -150,7 +150,7 @@ impl<P: StaticPlatform, T> RawTicket<P, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawTicket<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawLock for RawTicket<P, T> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -199,7 +199,7 @@ impl<P: Platform, T> RawTicket<P, T> {
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawTicket<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawTicket<P, T> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self, mine: Number) {

@@ -56,7 +56,7 @@
 //! between two looks, so late by the longest gap and, where threads outnumber cores, a time slice. Contenders yield to
 //! threads of their own priority only: one with real-time priority that has taken the holder's core waits for ever.
 
-use crate::{Defaults, Entry, Promises, RawLock, RawTimedLock, Tuned};
+use crate::{Defaults, Entry, Promises, RawLock, RawTimedLock, TuningSource};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -99,7 +99,7 @@ pub struct Tuning {
     pub longest_gap_ns: u32,
 }
 
-impl Tuned<Tuning> for Defaults {
+impl TuningSource<Tuning> for Defaults {
     const TUNING: Tuning = Tuning { first_gap_ns: 100, longest_gap_ns: 10_000 };
 }
 
@@ -143,7 +143,7 @@ impl<P: StaticPlatform, T> RawTtas<P, T> {
 
 // -- 5. Public raw operations -----------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawLock for RawTtas<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawLock for RawTtas<P, T> {
     type Platform = P;
     const ENTRY: Entry = ENTRY;
 
@@ -177,7 +177,7 @@ impl<P: Platform, T: Tuned<Tuning>> RawLock for RawTtas<P, T> {
     }
 }
 
-impl<P: Platform, T: Tuned<Tuning>> RawTimedLock for RawTtas<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawTimedLock for RawTtas<P, T> {
     #[inline]
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
         self.grab() || self.acquire_slow(Some(deadline_ns))
@@ -200,7 +200,7 @@ impl<P: Platform, T> RawTtas<P, T> {
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform, T: Tuned<Tuning>> RawTtas<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawTtas<P, T> {
     /// False only if the deadline has passed.
     #[cold]
     #[inline(never)]

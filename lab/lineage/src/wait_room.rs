@@ -47,7 +47,7 @@ const _: () = assert!(size_of::<WaitNode<Hardware>>() == align_of::<WaitNode<Har
 
 /// A node that has been taken out of its room and must be unparked.
 #[must_use = "the thread of a popped node sleeps until somebody unparks it"]
-pub struct Popped<P: Platform>(*const WaitNode<P>);
+pub struct PoppedNode<P: Platform>(*const WaitNode<P>);
 
 impl<P: StaticPlatform> WaitRoom<P> {
     /// An empty room, for statics.
@@ -104,12 +104,12 @@ impl<P: Platform> WaitRoom<P> {
     ///
     /// # Safety
     /// - The caller holds the monitor that guards this room.
-    pub unsafe fn pop_oldest(&self) -> Option<Popped<P>> {
+    pub unsafe fn pop_oldest(&self) -> Option<PoppedNode<P>> {
         // SAFETY: null or the oldest of the room, and the caller holds the monitor.
         let node = unsafe { self.oldest().as_ref() }?;
         // SAFETY: queued, and the caller holds the monitor.
         unsafe { self.unlink(node) };
-        Some(Popped(node))
+        Some(PoppedNode(node))
     }
 
     /// # Safety
@@ -158,7 +158,7 @@ impl<P: Platform> WaitNode<P> {
     }
 }
 
-impl<P: Platform> Popped<P> {
+impl<P: Platform> PoppedNode<P> {
     /// Wakes the thread of the node, which then wants the monitor.
     ///
     /// # Safety
@@ -196,7 +196,7 @@ impl<P: Platform> fmt::Debug for WaitNode<P> {
     }
 }
 
-impl<P: Platform> fmt::Debug for Popped<P> {
+impl<P: Platform> fmt::Debug for PoppedNode<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Popped").field(&self.0).finish()
     }

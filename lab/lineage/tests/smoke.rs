@@ -7,11 +7,11 @@ use std::cell::UnsafeCell;
 use std::collections::BTreeSet;
 
 /// Threads that count, and how far each does.
-type Crowd = (u64, u64);
+type Threads = (u64, u64);
 
-const CROWD: Crowd = (4, 20_000);
+const CROWD: Threads = (4, 20_000);
 /// For locks that are `unyielding`: with more threads than cores each pass takes a time slice.
-const PAIR: Crowd = (2, 300);
+const PAIR: Threads = (2, 300);
 
 /// A number that only the lock protects.
 struct Counter<L> {
@@ -33,10 +33,10 @@ impl<L: RawLock> Counter<L> {
 }
 
 /// Several threads count together.
-struct CountTogether(Crowd);
+struct CountingThreads(Threads);
 
-impl Visit for CountTogether {
-    type Out = ();
+impl LockVisitor for CountingThreads {
+    type Output = ();
 
     fn visit<L: RawLock>(self) {
         let (n_threads, n_increments) = self.0;
@@ -52,10 +52,10 @@ impl Visit for CountTogether {
 }
 
 /// One thread looks at all answers that need no second one.
-struct UseAlone;
+struct SingleThread;
 
-impl Visit for UseAlone {
-    type Out = ();
+impl LockVisitor for SingleThread {
+    type Output = ();
 
     fn visit<L: RawLock>(self) {
         let name = L::ENTRY.name;
@@ -81,11 +81,11 @@ impl Visit for UseAlone {
 
 /// Releases a lock that nobody holds.
 #[cfg(debug_assertions)]
-struct ReleaseFree;
+struct ReleaseOfFreeLock;
 
 #[cfg(debug_assertions)]
-impl Visit for ReleaseFree {
-    type Out = ();
+impl LockVisitor for ReleaseOfFreeLock {
+    type Output = ();
 
     fn visit<L: RawLock>(self) {
         let outcome = std::panic::catch_unwind(|| {
@@ -99,12 +99,12 @@ impl Visit for ReleaseFree {
 }
 
 /// What a lock's type says of itself.
-struct Look;
+struct TypeFacts;
 
-impl Visit for Look {
-    type Out = (ondeck_lineage::Entry, usize);
+impl LockVisitor for TypeFacts {
+    type Output = (ondeck_lineage::Entry, usize);
 
-    fn visit<L: RawLock>(self) -> Self::Out {
+    fn visit<L: RawLock>(self) -> Self::Output {
         (L::ENTRY, size_of::<L>())
     }
 }
@@ -112,7 +112,7 @@ impl Visit for Look {
 #[test]
 fn every_lock_works_alone() {
     for entry in LOCKS {
-        with_lock::<Hardware, _>(entry.name, UseAlone).expect(entry.name);
+        with_lock::<Hardware, _>(entry.name, SingleThread).expect(entry.name);
     }
 }
 
@@ -120,12 +120,12 @@ fn every_lock_works_alone() {
 fn every_lock_counts_right_and_comes_to_rest() {
     macro_rules! by_crowd {
         ($file:ident, $lock:ident) => {
-            CountTogether(CROWD).visit::<$lock<Hardware>>();
+            CountingThreads(CROWD).visit::<$lock<Hardware>>();
         };
     }
     macro_rules! by_pair {
         ($file:ident, $lock:ident) => {
-            CountTogether(PAIR).visit::<$lock<Hardware>>();
+            CountingThreads(PAIR).visit::<$lock<Hardware>>();
         };
     }
     for_each_lock!(by_crowd, not_unyielding);
@@ -136,16 +136,16 @@ fn every_lock_counts_right_and_comes_to_rest() {
 #[cfg(debug_assertions)]
 fn misuse_is_caught() {
     for entry in LOCKS {
-        with_lock::<Hardware, _>(entry.name, ReleaseFree).expect(entry.name);
+        with_lock::<Hardware, _>(entry.name, ReleaseOfFreeLock).expect(entry.name);
     }
 }
 
 #[test]
 fn the_table_and_the_types_agree() {
     for entry in LOCKS {
-        assert_eq!(with_lock::<Hardware, _>(entry.name, Look), Some((*entry, entry.bytes)));
+        assert_eq!(with_lock::<Hardware, _>(entry.name, TypeFacts), Some((*entry, entry.bytes)));
     }
     let names: BTreeSet<&str> = LOCKS.iter().map(|entry| entry.name).collect();
     assert_eq!(names.len(), LOCKS.len(), "two locks of one name");
-    assert!(with_lock::<Hardware, _>("no such lock", Look).is_none());
+    assert!(with_lock::<Hardware, _>("no such lock", TypeFacts).is_none());
 }

@@ -104,7 +104,7 @@ pub struct Check {
 
 /// A setting in which the lock that is best by one is worst by the other.
 #[derive(Debug, PartialEq)]
-struct Upset<'a> {
+struct RankReversal<'a> {
     lock: &'a str,
     workload: &'a str,
     threads: u32,
@@ -128,18 +128,18 @@ impl Check {
     /// measured ones in an order that was drawn. What was only measured, or only simulated, is left out.
     pub fn new(rows: &[Row], cpus: u32) -> Check {
         let mut places: HashMap<(&str, u32, &str), usize> = HashMap::new();
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<PointFigures> = Vec::new();
         for row in rows.iter().filter(|row| is_simulated(row)).chain(rows.iter().filter(|row| !is_simulated(row))) {
             let value = (main_metric(&row.workload).of)(row).filter(|value| value.is_finite() && *value > 0.0);
             let Some(value) = value else { continue };
             let place = *places.entry((&row.workload, row.threads, &row.lock)).or_insert(found.len());
             if place == found.len() {
-                found.push(Found { row, values: Default::default(), is_off_pace: false });
+                found.push(PointFigures { row, values: Default::default(), is_off_pace: false });
             }
             found[place].values[usize::from(is_simulated(row))].push(value);
             found[place].is_off_pace |= row.is_off_pace;
         }
-        let mut points: Vec<Point> = found.iter().filter_map(Found::point).collect();
+        let mut points: Vec<Point> = found.iter().filter_map(PointFigures::point).collect();
         // Rows of one setting may be apart; the order is otherwise that of their appearance.
         let mut settings: Vec<(String, u32)> = Vec::new();
         for point in &points {
@@ -183,13 +183,13 @@ impl Check {
         self.settings().filter_map(ranking).collect()
     }
 
-    fn upsets(&self) -> Vec<Upset<'_>> {
+    fn upsets(&self) -> Vec<RankReversal<'_>> {
         self.settings().flat_map(upsets).collect()
     }
 }
 
 /// The figures of a point.
-struct Found<'a> {
+struct PointFigures<'a> {
     /// One of its rows.
     row: &'a Row,
     /// Of its rounds, and of its seeds.
@@ -197,9 +197,9 @@ struct Found<'a> {
     is_off_pace: bool,
 }
 
-impl Found<'_> {
+impl PointFigures<'_> {
     fn point(&self) -> Option<Point> {
-        let Found { row, values: [measured, seeds], is_off_pace } = self;
+        let PointFigures { row, values: [measured, seeds], is_off_pace } = self;
         let (middle, simulated) = (median(measured)?, median(seeds)?);
         let whole =
             || (measured.iter().copied().fold(middle, f64::min), measured.iter().copied().fold(middle, f64::max));
@@ -233,7 +233,7 @@ fn ranking(points: &[Point]) -> Option<Ranking<'_>> {
 }
 
 /// None where all locks are level by one of the two, or where the rounds cannot tell the best from the worst.
-fn upsets<'a>(points: &'a [Point]) -> Vec<Upset<'a>> {
+fn upsets<'a>(points: &'a [Point]) -> Vec<RankReversal<'a>> {
     let by = |figure: fn(&Point) -> f64| {
         let order = |one: &&Point, other: &&Point| one.rank(figure(one), figure(other));
         let points = || points.iter().filter(|point| !point.is_off_pace);
@@ -249,7 +249,7 @@ fn upsets<'a>(points: &'a [Point]) -> Vec<Upset<'a>> {
     }
     let found = [(best, worst_simulated, true), (worst, best_simulated, false)];
     let are_one = found.into_iter().filter(|(one, other, _)| one.lock == other.lock);
-    let upset = |(Point { lock, workload, threads, .. }, _, is_best_measured): (&'a Point, _, _)| Upset {
+    let upset = |(Point { lock, workload, threads, .. }, _, is_best_measured): (&'a Point, _, _)| RankReversal {
         lock,
         workload,
         threads: *threads,
@@ -369,7 +369,7 @@ mod tests {
                 ["a", "b", "c"].iter().zip(points).map(|(lock, (it, sim))| rows((workload, 8, lock), &[it], &[sim]));
             Check::new(&all.flatten().collect::<Vec<Row>>(), 2)
         };
-        let upset = |lock, workload, is_best_measured| Upset { lock, workload, threads: 8, is_best_measured };
+        let upset = |lock, workload, is_best_measured| RankReversal { lock, workload, threads: 8, is_best_measured };
         let up = check("w", [(30.0, 1.0), (20.0, 3.0), (10.0, 2.0)]);
         assert_eq!(up.upsets(), [upset("a", "w", true)]);
         let times = check("solo", [(30.0, 1.0), (20.0, 3.0), (10.0, 2.0)]);

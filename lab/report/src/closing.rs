@@ -1,7 +1,7 @@
 //! What `ondeck bench` and `ondeck sim` end with.
 
 use crate::board::Board;
-use crate::next::{Kept, next};
+use crate::next::{Storage, next};
 use crate::noise::is_noise;
 use crate::output::Results;
 use crate::run_tables::tables;
@@ -13,7 +13,7 @@ const SHOWN_WARNINGS: usize = 4;
 
 /// The text for a person, at most `width` columns wide: tables, what they say, what casts doubt on them, and what to do
 /// next. The board holds the results' rows; `kept` is where the results are.
-pub fn summary(board: &Board, results: &Results, kept: Kept, width: usize) -> String {
+pub fn summary(board: &Board, results: &Results, kept: Storage, width: usize) -> String {
     let mut text = String::new();
     if let Some(fingerprint) = &results.fingerprint {
         text += &wrap("", &fingerprint.line(), width);
@@ -33,7 +33,8 @@ pub fn summary(board: &Board, results: &Results, kept: Kept, width: usize) -> St
         text.extend(results.warnings.iter().take(SHOWN_WARNINGS).map(|warning| wrap("- ", warning, width)));
         let more = results.warnings.len().saturating_sub(SHOWN_WARNINGS);
         if more > 0 {
-            let place = if matches!(kept, Kept::Nowhere) { "--out FILE.csv keeps them" } else { "the file has them" };
+            let place =
+                if matches!(kept, Storage::Nowhere) { "--out FILE.csv keeps them" } else { "the file has them" };
             text += &format!("- {more} more: {place}\n");
         }
     }

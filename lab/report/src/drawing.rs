@@ -123,7 +123,7 @@ fn document(title: &str, text: &str, height: f64, chart: Group) -> String {
     format!("{document}\n")
 }
 
-/// The colours on a dark ground. Those on a light one are attributes, for programs that know no style sheets.
+/// The colours on a dark background. Those on a light one are attributes, for programs that know no style sheets.
 fn dark_style() -> String {
     let mut rules = format!(
         ".card{{fill:{};}}.rim,.halo{{stroke:{};}}.ink{{fill:{};}}.muted{{fill:{};}}.grid{{stroke:{};}}.axis{{stroke:{};}}",

@@ -5,11 +5,11 @@
 //! long an operation takes: of ten threads, of which nine sleep, the sleeping is nine tenths.
 
 use crate::Grid;
-use crate::row::{Row, Spent};
+use crate::row::{Row, TimeBreakdown};
 use crate::wording::{broken, duration_ns, wrap};
 
 /// Reads one part of the time.
-type Part = fn(&Spent) -> f64;
+type Part = fn(&TimeBreakdown) -> f64;
 
 /// The parts, in the order of the table, as it calls them.
 const PARTS: [(&str, Part); 8] = [
@@ -125,7 +125,7 @@ mod tests {
     /// Two threads for 1 us and 10 operations: 2 us to spend.
     fn row(lock: &str, round: u32) -> Row {
         let row = Row { workload: "w".into(), lock: lock.into(), threads: 2, round, ..Row::default() };
-        let spent = Spent {
+        let spent = TimeBreakdown {
             work_ns: 500.0,
             transfer_ns: 300.0,
             queue_ns: 10.0,

@@ -55,7 +55,7 @@ pub struct Axis {
     /// Where a number lies.
     pub scale: Scale,
     /// Numbers to write along the axis, ascending: the numbers of threads that were measured. Where they would touch,
-    /// some may be left out. Empty if whoever draws is to choose.
+    /// some may be left out. Empty if the renderer is to choose.
     pub ticks: Vec<f64>,
 }
 
@@ -90,7 +90,7 @@ pub struct Series {
     /// As the legend calls it.
     pub name: String,
     /// Which colour and marker: the same for a lock in every figure of a report, and different for each lock. 0 is the
-    /// flagship's. Whoever draws has a number of styles of its own and begins again after the last.
+    /// flagship's. A renderer has a number of styles of its own and begins again after the last.
     pub style: usize,
     /// From which file, as a number from 0: what tells series of one lock apart, by dashes say.
     pub source: usize,

@@ -11,7 +11,7 @@ mod timeline;
 use crate::document::{Document, Finding, Origin};
 use crate::drawing::{Inline, chart_in_page, markers, swatch};
 use crate::figure::{Figure, Scale};
-use crate::palette::{DARK, Ground, HUES, Hue, LIGHT, QUIET};
+use crate::palette::{Background, DARK, HUES, Hue, LIGHT, QUIET};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 
@@ -83,8 +83,8 @@ pub fn head(title: &str, more: &str) -> Markup {
 
 /// The colours of the charts, which the pictures have too, as variables of the style sheet. Paper is always light.
 fn colours() -> String {
-    let variables = |ground: Ground, of: fn(&Hue) -> &'static str| {
-        let Ground { card, ink, muted, grid } = ground;
+    let variables = |background: Background, of: fn(&Hue) -> &'static str| {
+        let Background { card, ink, muted, grid } = background;
         let styles: String = (0..).zip(&HUES).map(|(n, hue)| format!("--style-{n}:{};", of(hue))).collect();
         let quiet = of(&QUIET);
         format!(":root{{--paper:{card};--ink:{ink};--muted:{muted};--rule:{grid};--quiet:{quiet};{styles}}}")

@@ -2,7 +2,7 @@
 
 use crate::board::Board;
 use crate::catalogue::Catalogue;
-use crate::output::{Results, Unreadable, parse, text_of};
+use crate::output::{ReadError, Results, parse, text_of};
 use crate::row::{Row, is_simulated, machine, simulated};
 use crate::trace::{self, Trace};
 use std::collections::{BTreeSet, HashMap};
@@ -34,8 +34,8 @@ pub struct Inputs {
 impl Inputs {
     /// Reads the files, in their order. What one result file has of several machines or platforms becomes a source each:
     /// no median is formed over machines.
-    pub fn read(files: &[PathBuf]) -> Result<Inputs, Unreadable> {
-        let texts: Result<Vec<String>, Unreadable> = files.iter().map(|file| text_of(file)).collect();
+    pub fn read(files: &[PathBuf]) -> Result<Inputs, ReadError> {
+        let texts: Result<Vec<String>, ReadError> = files.iter().map(|file| text_of(file)).collect();
         Inputs::parse(files, &texts?)
     }
 
@@ -43,7 +43,7 @@ impl Inputs {
     ///
     /// # Errors
     /// If one is neither a result file nor a trace.
-    pub fn parse(files: &[PathBuf], texts: &[String]) -> Result<Inputs, Unreadable> {
+    pub fn parse(files: &[PathBuf], texts: &[String]) -> Result<Inputs, ReadError> {
         let mut inputs = Inputs::default();
         for ((file, text), label) in files.iter().zip(texts).zip(labels(files)) {
             if trace::is_trace(text) {
@@ -55,7 +55,7 @@ impl Inputs {
             if parts.len() > MOST_PARTS {
                 let what =
                     format!("has rows of {} machines; a report shows at most {MOST_PARTS} of a file", parts.len());
-                return Err(Unreadable::new(file, what));
+                return Err(ReadError::new(file, what));
             }
             inputs.sources.extend(parts);
         }

@@ -1,10 +1,10 @@
 //! What is made of rows: files, comparisons, tables, findings, charts and pages.
 //!
-//! Whoever measures uses it: `workloads`, the tools and the program `ondeck`. Begin with [`Row`](row::Row);
+//! All that measures uses it: `workloads`, the tools and the program `ondeck`. Begin with [`Row`](row::Row);
 //! [`Board`](board::Board), rows as they are compared; [`Document`](document::Document), a report before it has a form.
 //!
 //! Knows nothing of what runs locks. A [`Row`](row::Row) is what one lock did in one workload at one number of threads in
-//! one round; whoever measures gives rows, and data flows one way from there:
+//! one round; the measuring program gives rows, and data flows one way from there:
 //!
 //! ```text
 //!   rows -> output       CSV and JSON, with a fingerprint; and back
@@ -49,4 +49,4 @@ pub mod wording;
 pub use catalogue::FLAGSHIP;
 pub use closing::summary;
 pub use grid::Grid;
-pub use next::Kept;
+pub use next::Storage;

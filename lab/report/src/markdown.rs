@@ -43,12 +43,12 @@ fn timeline(lanes: &Lanes) -> String {
 }
 
 /// A figure, and how it is written.
-type Written = (Metric, fn(f64) -> String);
+type FormattedFigure = (Metric, fn(f64) -> String);
 
 /// A table of some figures that belong together.
 struct Topic {
     title: &'static str,
-    figures: &'static [Written],
+    figures: &'static [FormattedFigure],
 }
 
 /// A table in which only one of so many cells says something is hard to read, and long.

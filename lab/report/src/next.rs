@@ -4,7 +4,7 @@ use crate::wording::{quoted, typed};
 
 /// Where the results of a run are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kept<'a> {
+pub enum Storage<'a> {
     /// On the screen, or where no program reads them again.
     Nowhere,
     /// In this file, which `ondeck compare` reads.
@@ -21,9 +21,9 @@ const QUIETER: &str = "measure again while nothing else runs here";
 
 /// What to do, and a command that can be typed as it stands. `command` made the run, of so many rounds. `None` of a part of
 /// a sweep, which says nothing alone.
-pub(super) fn next(command: &str, rounds: usize, kept: Kept, is_disturbed: bool) -> Option<(&'static str, String)> {
+pub(super) fn next(command: &str, rounds: usize, kept: Storage, is_disturbed: bool) -> Option<(&'static str, String)> {
     let words = words(command);
-    if kept == Kept::Partial {
+    if kept == Storage::Partial {
         return Some(("finish the run", line(&words) + " --resume"));
     }
     if words.iter().any(|word| word == "--shard") {
@@ -33,10 +33,10 @@ pub(super) fn next(command: &str, rounds: usize, kept: Kept, is_disturbed: bool)
     // A timeline is of one run.
     let again = ["--rounds", "--seeds", "--trace"].iter().fold(words.clone(), |words, flag| without(words, flag));
     Some(match kept {
-        Kept::File(file) if rounds >= ROUNDS && !is_disturbed => {
+        Storage::File(file) if rounds >= ROUNDS && !is_disturbed => {
             ("measure again after your change, and compare", comparison(words, file))
         }
-        Kept::File(_) => {
+        Storage::File(_) => {
             (if is_disturbed { QUIETER } else { "run more rounds to see small differences" }, with_rounds(&again))
         }
         _ => {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     /// The command that is said to be the next after one of so many rounds on a quiet machine.
-    fn after(command: &str, rounds: usize, kept: Kept) -> String {
+    fn after(command: &str, rounds: usize, kept: Storage) -> String {
         next(command, rounds, kept, false).map_or(String::new(), |(_, command)| command)
     }
 
@@ -127,9 +127,9 @@ mod tests {
                 "ondeck bench --lock 'ondeck[look_ns=0],std' --report 'my page.html' --rounds 10 --out FILE.csv",
             ),
         ] {
-            assert_eq!(after(command, 2, Kept::Nowhere), expected);
+            assert_eq!(after(command, 2, Storage::Nowhere), expected);
         }
-        let kept = Kept::File("a b.csv");
+        let kept = Storage::File("a b.csv");
         let expected = "ondeck sim --lock mcs --out 'a b.csv' --rounds 10";
         assert_eq!(after("ondeck sim --seeds 2 --lock mcs --out 'a b.csv'", 2, kept), expected);
     }
@@ -139,17 +139,17 @@ mod tests {
         let command = "ondeck bench --rounds 12 --out 7 --out './a b.csv' --report p.html";
         let expected = "ondeck bench --rounds 12 --out 7 --out './a b-after.csv' && \
             ondeck compare './a b.csv' './a b-after.csv'";
-        assert_eq!(after(command, 12, Kept::File("./a b.csv")), expected);
-        assert!(after("ondeck bench --out x.d/res", 12, Kept::File("x.d/res")).ends_with("x.d/res x.d/res-after"));
-        let (reason, again) = next(command, 12, Kept::File("./a b.csv"), true).unwrap();
+        assert_eq!(after(command, 12, Storage::File("./a b.csv")), expected);
+        assert!(after("ondeck bench --out x.d/res", 12, Storage::File("x.d/res")).ends_with("x.d/res x.d/res-after"));
+        let (reason, again) = next(command, 12, Storage::File("./a b.csv"), true).unwrap();
         assert!(reason.contains("nothing else runs") && again.ends_with("--report p.html --rounds 12"), "{again}");
     }
 
     #[test]
     fn a_part_is_gone_on_from_and_a_shard_waits_for_the_others() {
         let command = "ondeck sim --machine m1 --shard 2/3 --out 2.csv";
-        assert_eq!(after(command, 1, Kept::Partial), format!("{command} --resume"));
-        assert_eq!(next(command, 1, Kept::File("2.csv"), false), None);
+        assert_eq!(after(command, 1, Storage::Partial), format!("{command} --resume"));
+        assert_eq!(next(command, 1, Storage::File("2.csv"), false), None);
     }
 
     #[test]

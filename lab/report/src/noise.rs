@@ -1,4 +1,4 @@
-//! Warnings about what else the machine did, which whoever measures gives and whoever reports has to know.
+//! Warnings about what else the machine did, which the measuring program gives and the report has to know.
 
 /// What a complaint about the load says, and no other warning.
 pub const TOO_LOW: &str = "figures of that time are too low";

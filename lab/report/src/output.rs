@@ -8,7 +8,7 @@ mod file;
 mod partial;
 
 pub use file::{OutFile, fingerprint_path};
-pub use partial::{Earlier, FAILED, about_earlier};
+pub use partial::{EarlierRuns, FAILED, about_earlier};
 
 use crate::fingerprint::{Fingerprint, hash};
 use crate::row::{COLUMNS, RUN_FIELDS, Row};
@@ -77,7 +77,7 @@ fn with_run_fields<S: Serializer>(rows: &[Row], serializer: S) -> Result<S::Ok, 
 
 /// What stands in a file beside a CSV file.
 #[derive(Debug, Serialize, Deserialize)]
-struct Beside {
+struct SidecarFile {
     fingerprint: Option<Fingerprint>,
     command: String,
     warnings: Vec<String>,
@@ -112,7 +112,7 @@ impl Results {
     /// The same without the rows: what goes beside a CSV file.
     pub fn fingerprint_text(&self) -> String {
         let Results { fingerprint, command, warnings, rows: _ } = self.clone();
-        json_text(&Beside { fingerprint, command, warnings, rows_hash: Some(rows_hash(&self.rows)) })
+        json_text(&SidecarFile { fingerprint, command, warnings, rows_hash: Some(rows_hash(&self.rows)) })
     }
 
     /// Writes the results to the file; with CSV of either kind, also their fingerprint beside it.
@@ -152,26 +152,26 @@ fn rows_hash(rows: &[Row]) -> String {
 
 /// Why a file is not what was asked for, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct ReadError {
     file: PathBuf,
     line: Option<u64>,
     what: String,
 }
 
-impl Unreadable {
+impl ReadError {
     /// About the file as a whole.
     pub fn new(file: &Path, what: String) -> Self {
-        Unreadable { file: file.to_path_buf(), line: None, what }
+        ReadError { file: file.to_path_buf(), line: None, what }
     }
 
     /// Not the JSON that is expected.
     pub(crate) fn json(file: &Path, error: &serde_json::Error, expected: &str) -> Self {
         let (line, what) = json_error(error, expected);
-        Unreadable { file: file.to_path_buf(), line: Some(line), what }
+        ReadError { file: file.to_path_buf(), line: Some(line), what }
     }
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file.display())?;
         if let Some(line) = self.line {
@@ -181,14 +181,14 @@ impl fmt::Display for Unreadable {
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for ReadError {}
 
 /// What is expected, for messages about files that are something else.
 const EXPECTED: &str = "expected a result file of `ondeck bench --out`, CSV or JSON";
 
 /// Reads a result file, CSV or JSON by its content. Also gives warnings about columns it does not know: a
 /// newer ondeck may have written them, or somebody else.
-pub fn read(file: &Path) -> Result<(Results, Vec<String>), Unreadable> {
+pub fn read(file: &Path) -> Result<(Results, Vec<String>), ReadError> {
     parse(file, &text_of(file)?)
 }
 
@@ -196,8 +196,8 @@ pub fn read(file: &Path) -> Result<(Results, Vec<String>), Unreadable> {
 ///
 /// # Errors
 /// If there is no text in it.
-pub fn text_of(file: &Path) -> Result<String, Unreadable> {
-    let fail = |what: String| Unreadable::new(file, what);
+pub fn text_of(file: &Path) -> Result<String, ReadError> {
+    let fail = |what: String| ReadError::new(file, what);
     let bytes = std::fs::read(file).map_err(|error| fail(format!("cannot be read: {}", reason(&error))))?;
     let text = String::from_utf8(bytes).map_err(|_| fail(format!("is not text; {EXPECTED}")))?;
     if text.trim().is_empty() {
@@ -207,8 +207,8 @@ pub fn text_of(file: &Path) -> Result<String, Unreadable> {
 }
 
 /// The same as [`read`] for a file whose text is known.
-pub(crate) fn parse(file: &Path, text: &str) -> Result<(Results, Vec<String>), Unreadable> {
-    let fail = |line: Option<u64>, what: String| Unreadable { file: file.to_path_buf(), line, what };
+pub(crate) fn parse(file: &Path, text: &str) -> Result<(Results, Vec<String>), ReadError> {
+    let fail = |line: Option<u64>, what: String| ReadError { file: file.to_path_buf(), line, what };
     let is_json = text.trim_start().starts_with('{');
     let parsed = if is_json { parse_json(text) } else { parse_csv(text) };
     let (mut results, unknown) = parsed.map_err(|(line, what)| fail(Some(line), what))?;
@@ -226,7 +226,7 @@ pub(crate) fn parse(file: &Path, text: &str) -> Result<(Results, Vec<String>), U
                 fingerprint_path(file).display()
             )),
             None => {
-                let Beside { fingerprint, command, warnings, .. } = beside;
+                let SidecarFile { fingerprint, command, warnings, .. } = beside;
                 results = Results { fingerprint, command, warnings, rows: results.rows };
             }
         }
@@ -234,7 +234,7 @@ pub(crate) fn parse(file: &Path, text: &str) -> Result<(Results, Vec<String>), U
     Ok((results, warnings))
 }
 
-impl Beside {
+impl SidecarFile {
     /// Why it may not be about these rows.
     fn doubt(&self, rows: &[Row]) -> Option<&'static str> {
         match &self.rows_hash {
@@ -248,9 +248,9 @@ impl Beside {
 }
 
 /// What stands beside a CSV file; `None` if nothing does.
-fn read_beside(file: &Path) -> Result<Option<Beside>, Unreadable> {
+fn read_beside(file: &Path) -> Result<Option<SidecarFile>, ReadError> {
     let path = fingerprint_path(file);
-    let fail = |line: Option<u64>, what: String| Unreadable { file: path.clone(), line, what };
+    let fail = |line: Option<u64>, what: String| ReadError { file: path.clone(), line, what };
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -1,9 +1,9 @@
 //! How the series of a chart are told apart: by colour and marker, and by dashes where one lock comes from several files.
 //!
 //! The colours are those of Okabe and Ito, whose differences survive the usual kinds of colour blindness, moved towards
-//! black for a light ground and towards white for a dark one until each stands out from its ground with a contrast of 3.
+//! black for a light background and towards white for a dark one until each stands out from its background with a contrast of 3.
 
-/// One colour, as it is on each ground: `#rrggbb`.
+/// One colour, as it is on each background: `#rrggbb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hue {
     /// On [`LIGHT`].
@@ -14,7 +14,7 @@ pub struct Hue {
 
 /// What a chart is drawn on, and what is written on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ground {
+pub struct Background {
     /// Behind everything.
     pub card: &'static str,
     /// Titles and names.
@@ -25,10 +25,10 @@ pub struct Ground {
     pub grid: &'static str,
 }
 
-/// A ground for light pages and for paper.
-pub const LIGHT: Ground = Ground { card: "#ffffff", ink: "#1f2328", muted: "#59636e", grid: "#dfe3e8" };
-/// A ground for dark pages.
-pub const DARK: Ground = Ground { card: "#15191f", ink: "#f0f3f6", muted: "#a9b3bf", grid: "#333a44" };
+/// A background for light pages and for paper.
+pub const LIGHT: Background = Background { card: "#ffffff", ink: "#1f2328", muted: "#59636e", grid: "#dfe3e8" };
+/// A background for dark pages.
+pub const DARK: Background = Background { card: "#15191f", ink: "#f0f3f6", muted: "#a9b3bf", grid: "#333a44" };
 
 /// The colours, in the order of styles. The first is the flagship's.
 pub const HUES: [Hue; 8] = [
@@ -118,9 +118,9 @@ mod tests {
                 assert!(contrast(colour, card) >= 3.0, "{colour} on {card}: {}", contrast(colour, card));
             }
         }
-        for ground in [LIGHT, DARK] {
-            for ink in [ground.ink, ground.muted] {
-                assert!(contrast(ink, ground.card) >= 4.5, "{ink} on {}", ground.card);
+        for background in [LIGHT, DARK] {
+            for ink in [background.ink, background.muted] {
+                assert!(contrast(ink, background.card) >= 4.5, "{ink} on {}", background.card);
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::inputs::Source;
 use crate::wording::counted_that;
 use charts::CHARTS;
 use std::collections::HashSet;
-use topic::{Material, Topic};
+use topic::{MeasuredData, Topic};
 
 /// More charts than this nobody looks at.
 const MOST_CHARTS: usize = 60;
@@ -42,7 +42,7 @@ pub fn figures(sources: &[Source], catalogue: &Catalogue) -> Charts {
 
 /// What charts are made from, each with its place in the report.
 fn topics<'a>(boards: &'a [Board<'a>]) -> Vec<(usize, Topic<'a>)> {
-    let base = Material::new(boards).topics();
+    let base = MeasuredData::new(boards).topics();
     let mut topics = Vec::new();
     if boards.len() > 1 {
         topics.extend(changes::side_by_side(&base).into_iter().map(|topic| (base.len(), topic)));

@@ -1,4 +1,4 @@
-//! One measurement: the unit of every result file, and the contract with whoever reads one.
+//! One measurement: the unit of every result file, and the contract with its readers.
 //!
 //! A row is what one lock did in one workload at one thread count in one round. The order of [`Row`]'s fields is the
 //! order of the CSV header; the JSON has the same names. Readers elsewhere depend on both, so a field is only ever
@@ -65,7 +65,7 @@ pub struct Row {
     pub trace_hash: Option<String>,
     /// Of a simulated run: where the time of all threads has gone in the window. Not in the files.
     #[serde(skip)]
-    pub spent: Option<Spent>,
+    pub spent: Option<TimeBreakdown>,
     /// All waits by their length in nanoseconds, of a workload that is about them. Not in the files.
     #[serde(skip)]
     pub waits: Option<Histogram>,
@@ -77,7 +77,7 @@ pub struct Row {
 /// Time of all threads in the measured window of a row, by what it was spent on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "each is named and explained in the table")]
-pub struct Spent {
+pub struct TimeBreakdown {
     pub work_ns: f64,
     pub transfer_ns: f64,
     pub queue_ns: f64,

@@ -61,13 +61,13 @@ pub(super) fn between_seeds(board: &Board) -> Option<String> {
 }
 
 /// How a lock's throughput depends on the number of threads.
-struct Course<'a> {
+struct ScalingCurve<'a> {
     lock: &'a str,
     /// Numbers of threads above 1, ascending, with the part of one thread's throughput.
     points: Vec<(u32, Ratio)>,
 }
 
-impl Course<'_> {
+impl ScalingCurve<'_> {
     fn lowest(&self) -> (u32, Ratio) {
         let by_median = |a: &(u32, Ratio), b: &(u32, Ratio)| a.1.median.total_cmp(&b.1.median);
         self.points.iter().copied().min_by(by_median).expect("a course has a point")
@@ -129,25 +129,25 @@ fn widest_workload<'a>(board: &'a Board) -> Option<&'a [Setting]> {
 pub(super) fn against_one_thread(board: &Board, settings: &[Setting]) -> Vec<String> {
     let point = |setting: &Setting, lock: &str| Some((setting.threads, board.relative_to_one_thread(setting, lock)?));
     let courses = board.by_lock(settings.iter(), point).into_iter();
-    let courses: Vec<Course> = courses.map(|(lock, points)| Course { lock, points }).collect();
+    let courses: Vec<ScalingCurve> = courses.map(|(lock, points)| ScalingCurve { lock, points }).collect();
     let workload = settings.first().map_or("", |setting| &setting.workload);
     let Some(most_threads) = courses.iter().filter_map(|course| course.points.last()).map(|point| point.0).max() else {
         return Vec::new();
     };
     let place = format!("up to {most_threads} threads ({workload})");
-    let kept = match (named(&courses, Course::keeps), named(&courses, Course::between)) {
+    let kept = match (named(&courses, ScalingCurve::keeps), named(&courses, ScalingCurve::between)) {
         (Some(all), Some(half)) => Some(format!("Keeps its speed {place}: {all}. Keeps half or more: {half}.")),
         (Some(all), None) => Some(format!("Keeps its speed {place}: {all}.")),
         (None, Some(half)) => Some(format!("Keeps half or more of its speed {place}: {half}.")),
         (None, None) => None,
     };
-    let collapses = named(&courses, Course::collapse);
+    let collapses = named(&courses, ScalingCurve::collapse);
     let collapses = collapses.map(|locks| format!("Falls below half of one thread's speed ({workload}): {locks}."));
     kept.into_iter().chain(collapses).collect()
 }
 
 /// The locks of which there is that to say.
-fn named<'a>(courses: &[Course<'a>], what: impl Fn(&Course<'a>) -> Option<String>) -> Option<String> {
+fn named<'a>(courses: &[ScalingCurve<'a>], what: impl Fn(&ScalingCurve<'a>) -> Option<String>) -> Option<String> {
     let named: Vec<String> = courses.iter().filter_map(what).collect();
     (!named.is_empty()).then(|| list_some(&named, NAMED_LOCKS))
 }

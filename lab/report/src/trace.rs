@@ -1,6 +1,6 @@
 //! The traces that a report shows: files of `ondeck sim --trace`, and what such a file has besides the slices of a viewer.
 
-use crate::output::Unreadable;
+use crate::output::ReadError;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -140,15 +140,15 @@ impl Trace {
     ///
     /// # Errors
     /// If it is not as `ondeck sim --trace` writes it.
-    pub fn parse(file: &Path, label: String, text: &str) -> Result<Trace, Unreadable> {
-        let parsed: File = serde_json::from_str(text).map_err(|error| Unreadable::json(file, &error, EXPECTED))?;
+    pub fn parse(file: &Path, label: String, text: &str) -> Result<Trace, ReadError> {
+        let parsed: File = serde_json::from_str(text).map_err(|error| ReadError::json(file, &error, EXPECTED))?;
         let File { header, events } = parsed;
         let mut threads: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
         for event in events.iter().filter(|event| event.ph == "X" && event.pid == THREADS) {
             let Some(place) = Place::ALL.into_iter().find(|place| place.name() == event.cat) else { continue };
             let wrong = |what: &str| {
                 let Event { tid, ts, dur, .. } = event;
-                Unreadable::new(file, format!("the slice at ts {ts}, dur {dur} of tid {tid} {what}; {EXPECTED}"))
+                ReadError::new(file, format!("the slice at ts {ts}, dur {dur} of tid {tid} {what}; {EXPECTED}"))
             };
             let is_time = |us: f64| (0.0..LATEST_US).contains(&us);
             if !is_time(event.ts) || !is_time(event.dur) {

@@ -11,7 +11,7 @@ use ondeck_report::inputs::{Inputs, Source};
 use ondeck_report::markdown::markdown;
 use ondeck_report::output::{Format, Results};
 use ondeck_report::row::Row;
-use ondeck_report::{Kept, explain, summary};
+use ondeck_report::{Storage, explain, summary};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::path::PathBuf;
@@ -136,7 +136,7 @@ fn report(sources: &[Source]) {
 fn end(source: &Source) {
     let board = source.board(&catalogue());
     for width in [1, 80] {
-        for kept in [Kept::Nowhere, Kept::File("a.csv"), Kept::Partial] {
+        for kept in [Storage::Nowhere, Storage::File("a.csv"), Storage::Partial] {
             summary(&board, &source.results, kept, width);
         }
         explain::tables(&source.results.rows, width);

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use ondeck_report::board::Board;
 use ondeck_report::catalogue::Catalogue;
 use ondeck_report::output::{Format, Results, read};
-use ondeck_report::{Kept, summary};
+use ondeck_report::{Storage, summary};
 use std::path::Path;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/toy-before.csv");
@@ -15,7 +15,7 @@ fn results() -> Results {
 }
 
 /// As the program arranges the rows: in the order of the command line.
-fn summary_of(results: &Results, kept: Kept, width: usize) -> String {
+fn summary_of(results: &Results, kept: Storage, width: usize) -> String {
     let workloads = ["solo", "mutex-contention", "sections/cs100-out400", "handoff-fast", "spike"];
     let locks = ["ondeck", "std", "parking-lot", "pthread"];
     let catalogue = Catalogue::new(&workloads, &locks, &locks[1..]);
@@ -24,7 +24,7 @@ fn summary_of(results: &Results, kept: Kept, width: usize) -> String {
 
 #[test]
 fn bench_of_five_rounds() {
-    assert_snapshot!(summary_of(&results(), Kept::File("toy.csv"), 100));
+    assert_snapshot!(summary_of(&results(), Storage::File("toy.csv"), 100));
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn bench_of_one_round_in_a_narrow_terminal() {
     let mut results = results();
     results.rows.retain(|row| row.round == 0);
     results.warnings.clear();
-    assert_snapshot!(summary_of(&results, Kept::Nowhere, 60));
+    assert_snapshot!(summary_of(&results, Storage::Nowhere, 60));
 }
 
 /// The first rows: what matters is the form.

@@ -2,7 +2,7 @@
 //!
 //! They are as large as those of the hardware, so that whatever shares a line there shares one here.
 
-use crate::engine::{Here, Kind, Op};
+use crate::engine::{EngineHandle, Kind, Op};
 use ondeck_core::{Atomic, AtomicPointer};
 use std::sync::atomic::Ordering::{self, SeqCst};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -27,7 +27,7 @@ pub struct SimPtr<T>(AtomicPtr<T>);
 #[inline(never)]
 fn atomic(address: u64, is_wide: bool, kind: Kind, a: u64, b: u64) -> u64 {
     let op = Op { kind, address, is_wide, a, b };
-    match Here::find() {
+    match EngineHandle::find() {
         Some(here) => here.atomic(op),
         // SAFETY: the methods below pass the address of a word that they have a reference to.
         None => unsafe { op.apply() },
@@ -36,7 +36,7 @@ fn atomic(address: u64, is_wide: bool, kind: Kind, a: u64, b: u64) -> u64 {
 
 /// A word is about to be gone.
 fn forget(address: u64) {
-    if let Some(here) = Here::find() {
+    if let Some(here) = EngineHandle::find() {
         here.with(|engine| engine.forget(address));
     }
 }

@@ -19,7 +19,7 @@ mod kernel;
 mod lines;
 mod preempt;
 pub(crate) mod random;
-mod recently;
+mod recent_share;
 mod report;
 mod schedule;
 mod thread;
@@ -28,12 +28,12 @@ mod turns;
 mod value;
 
 pub(crate) use thread::Phase;
-pub(crate) use value::{Begun, Kind, Op};
+pub(crate) use value::{Kind, Op, OpStart};
 
-use crate::explain::Spent;
+use crate::explain::TimeBreakdown;
 use crate::machine::Machine;
 use crate::outcome::{Failure, Options, Outcome};
-use crate::timeline::{Event, Timeline, What};
+use crate::timeline::{Event, ThreadEvent, Timeline};
 use corosensei::stack::DefaultStack;
 use cpu::CpuState;
 use lines::Lines;
@@ -41,7 +41,7 @@ use random::{Purpose, Random};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use thread::{Bucket, Request, Stack, Switch, Thread};
-use times::{NEVER, Times};
+use times::{EventTimes, NEVER};
 
 /// The observer's thread.
 pub(crate) const OBSERVER: u32 = 0;
@@ -57,7 +57,7 @@ pub(crate) struct Engine {
     pub(crate) now: u64,
     /// The thread whose code is running.
     pub(crate) current: u32,
-    times: Times,
+    times: EventTimes,
     /// The slots before it are those of the CPUs and of the balancer.
     first_thread_slot: usize,
     pub(crate) threads: Vec<Thread>,
@@ -79,7 +79,7 @@ pub(crate) struct Engine {
     n_ready: u32,
     placement: Random,
     seed: u64,
-    pub(crate) spent: Spent,
+    pub(crate) spent: TimeBreakdown,
     pub(crate) cpu_ps: u64,
     pub(crate) n_switches: u64,
     pub(crate) hash: u64,
@@ -99,20 +99,20 @@ thread_local! {
 
 /// The way to the engine of the run in progress. Nothing borrowed from it may be kept over a switch.
 #[derive(Clone, Copy)]
-pub(crate) struct Here(*mut Engine);
+pub(crate) struct EngineHandle(*mut Engine);
 
-impl Here {
+impl EngineHandle {
     #[inline]
-    pub(crate) fn find() -> Option<Here> {
+    pub(crate) fn find() -> Option<EngineHandle> {
         let engine = ENGINE.get();
-        (!engine.is_null()).then_some(Here(engine))
+        (!engine.is_null()).then_some(EngineHandle(engine))
     }
 
     /// # Panics
     /// Outside of a run.
     #[inline]
-    pub(crate) fn expect() -> Here {
-        Here::find().expect("this is for threads of a simulated machine, within ondeck_sim::run")
+    pub(crate) fn expect() -> EngineHandle {
+        EngineHandle::find().expect("this is for threads of a simulated machine, within ondeck_sim::run")
     }
 
     #[inline]
@@ -145,9 +145,9 @@ impl Here {
     pub(crate) fn atomic(self, op: Op) -> u64 {
         loop {
             match self.with(|engine| engine.begin(op)) {
-                Begun::Done(before) => return before,
-                Begun::Later => self.switch(),
-                Begun::Asked => {
+                OpStart::Done(before) => return before,
+                OpStart::Later => self.switch(),
+                OpStart::Asked => {
                     self.switch();
                     return self.with(|engine| engine.threads[engine.current as usize].result);
                 }
@@ -198,7 +198,7 @@ impl Engine {
         let mut engine = Engine {
             now: START_PS,
             current: OBSERVER,
-            times: Times::new(options.seed),
+            times: EventTimes::new(options.seed),
             first_thread_slot: n_cpus + 1,
             threads: Vec::new(),
             requests: Vec::new(),
@@ -213,7 +213,7 @@ impl Engine {
             memory_nodes: machine.memory_nodes(),
             placement: Random::of(options.seed, Purpose::Placement, 0),
             seed: options.seed,
-            spent: Spent::default(),
+            spent: TimeBreakdown::default(),
             cpu_ps: 0,
             n_switches: 0,
             hash: 0,
@@ -277,7 +277,7 @@ impl Engine {
     fn end_thread(&mut self, index: u32, panic: Option<String>) {
         self.panic = panic;
         let at = self.threads[index as usize].clock;
-        self.record_at(index, at, What::Ends);
+        self.record_at(index, at, ThreadEvent::Ends);
         self.threads[index as usize].phase = Phase::Gone;
         for joiner in std::mem::take(&mut self.threads[index as usize].joiners) {
             self.rouse(joiner, index, at);
@@ -316,7 +316,7 @@ impl Engine {
     }
 
     /// Writes an event of a thread into the timeline.
-    pub(crate) fn record_at(&mut self, thread: u32, at: u64, what: What) {
+    pub(crate) fn record_at(&mut self, thread: u32, at: u64, what: ThreadEvent) {
         let Some(timeline) = &mut self.timeline else { return };
         if timeline.events.len() == MOST_EVENTS {
             timeline.is_cut = true;
@@ -335,14 +335,14 @@ fn text_of(payload: Box<dyn Any + Send>) -> String {
 
 /// Runs `root` as the observer until it returns.
 pub(crate) fn run<R>(machine: &Machine, options: &Options, root: impl FnOnce() -> R) -> Result<Outcome<R>, Failure> {
-    assert!(Here::find().is_none(), "a run cannot be started from within a run");
+    assert!(EngineHandle::find().is_none(), "a run cannot be started from within a run");
     let mut engine = Box::new(Engine::new(machine, options));
-    let here = Here(&raw mut *engine);
+    let here = EngineHandle(&raw mut *engine);
     let mut value = None;
     let body: Box<dyn FnOnce() + '_> = Box::new(|| value = Some(root()));
-    // SAFETY: the body is run before this function returns, or never: whatever is left then is leaked, see `Guard`.
+    // SAFETY: the body is run before this function returns, or never: whatever is left then is leaked, see `EngineGuard`.
     let body: Box<dyn FnOnce() + Send> = unsafe { std::mem::transmute(body) };
-    let guard = Guard::enter(here);
+    let guard = EngineGuard::enter(here);
     here.start(None, body);
     let end = drive(here);
     drop(guard);
@@ -352,11 +352,11 @@ pub(crate) fn run<R>(machine: &Machine, options: &Options, root: impl FnOnce() -
 }
 
 /// Steps until the observer is gone.
-fn drive(here: Here) -> Result<(), Failure> {
+fn drive(here: EngineHandle) -> Result<(), Failure> {
     loop {
         let Some(thread) = here.with(Engine::step)? else { continue };
         let stack = here.with(|engine| engine.take_turn(thread));
-        // SAFETY: the stack was made by `start`, and is freed below and in `Guard` only, when its thread is gone.
+        // SAFETY: the stack was made by `start`, and is freed below and in `EngineGuard` only, when its thread is gone.
         unsafe { (*stack).resume(()) };
         if here.with(|engine| engine.threads[thread as usize].phase == Phase::Gone) {
             here.with(|engine| engine.threads[thread as usize].stack = std::ptr::null_mut());
@@ -375,16 +375,16 @@ fn drive(here: Here) -> Result<(), Failure> {
 
 /// Sets the engine of this thread of the system, for as long as it lives. Stacks of threads that have not ended are
 /// leaked: what they own may be in the middle of anything.
-struct Guard;
+struct EngineGuard;
 
-impl Guard {
-    fn enter(here: Here) -> Self {
+impl EngineGuard {
+    fn enter(here: EngineHandle) -> Self {
         ENGINE.set(here.0);
-        Guard
+        EngineGuard
     }
 }
 
-impl Drop for Guard {
+impl Drop for EngineGuard {
     fn drop(&mut self) {
         ENGINE.set(std::ptr::null_mut());
     }

@@ -4,7 +4,7 @@ use std::ops::Sub;
 
 /// Time of all threads by what it was spent on, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct TimeBreakdown {
     /// Work, loads and stores that found their line, reading clocks.
     pub work_ps: u64,
     /// Lines on their way between cores.
@@ -23,11 +23,11 @@ pub struct Spent {
     pub asleep_ps: u64,
 }
 
-impl Sub for Spent {
-    type Output = Spent;
+impl Sub for TimeBreakdown {
+    type Output = TimeBreakdown;
 
-    fn sub(self, earlier: Spent) -> Spent {
-        Spent {
+    fn sub(self, earlier: TimeBreakdown) -> TimeBreakdown {
+        TimeBreakdown {
             work_ps: self.work_ps - earlier.work_ps,
             transfer_ps: self.transfer_ps - earlier.transfer_ps,
             queue_ps: self.queue_ps - earlier.queue_ps,

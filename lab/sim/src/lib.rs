@@ -3,7 +3,7 @@
 //! `workloads` runs locks on it for `ondeck sim`, and `conformance` tests them on it. Begin with [`Machine`], what
 //! is simulated; [`run`]; [`Outcome`], what came out.
 //!
-//! [`Simulated`] is a [`Platform`](ondeck_core::Platform): a lock that is written over the seam runs on it as it
+//! [`Simulated`] is a [`Platform`](ondeck_core::Platform): a lock that is written over the platform runs on it as it
 //! stands. Its threads are coroutines in one thread of the system; its time is an integer that only the cost of what
 //! they do moves on. What is modelled: cache lines with owners, sharers and one request at a time; distances between
 //! cores; store buffers; pauses; hardware threads that share a core; kinds of cores; futexes with the buckets that the
@@ -54,7 +54,7 @@ pub mod timeline;
 
 pub use atomics::{SimPtr, SimU32, SimU64};
 pub use engine::random::Random;
-pub use explain::Spent;
+pub use explain::TimeBreakdown;
 pub use outcome::{Failure, Options, Outcome};
 pub use platform::{Simulated, Thread};
 

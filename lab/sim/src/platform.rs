@@ -1,10 +1,10 @@
-//! The seam on the simulated machine.
+//! The platform on the simulated machine.
 
 use crate::atomics::{SimPtr, SimU32, SimU64};
-use crate::engine::Here;
-use crate::explain::Spent;
-use crate::timeline::{Mark, What};
-use ondeck_core::{Platform, Running, Step, ThreadId, Waited};
+use crate::engine::EngineHandle;
+use crate::explain::TimeBreakdown;
+use crate::timeline::{Mark, ThreadEvent};
+use ondeck_core::{Platform, RunState, Step, ThreadId, WaitEnd};
 use std::num::NonZeroU32;
 
 /// The simulated machine that is running on the calling thread of the system.
@@ -27,7 +27,7 @@ impl Platform for Simulated {
     type U64 = SimU64;
     type Ptr<T: 'static> = SimPtr<T>;
 
-    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
         wait(word.address(), false, expected.into(), deadline_ns)
     }
 
@@ -35,7 +35,7 @@ impl Platform for Simulated {
         wake(word as u64, n);
     }
 
-    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
         wait(word.address() + UPPER, false, expected >> 32, deadline_ns)
     }
 
@@ -48,11 +48,11 @@ impl Platform for Simulated {
     }
 
     fn pauses(n: u32) {
-        Here::expect().with(|engine| engine.pause(n.into()));
+        EngineHandle::expect().with(|engine| engine.pause(n.into()));
     }
 
     fn pause_ns(ns: u32) {
-        Here::expect().with(|engine| {
+        EngineHandle::expect().with(|engine| {
             let (ps, one) = (u64::from(ns) * PS_PER_NS, u64::from(engine.kind_of_current().pause_ps));
             // In pauses, as hardware does it; where one is next to nothing, in time.
             if one < PS_PER_NS { engine.pause_for(ps) } else { engine.pause(ps.div_ceil(one)) }
@@ -60,7 +60,7 @@ impl Platform for Simulated {
     }
 
     fn yield_now() {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         if here.with(|engine| engine.keeps_cpu()) {
             return Self::pause();
         }
@@ -78,7 +78,7 @@ impl Platform for Simulated {
     }
 
     fn now_ns() -> u64 {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.with(|engine| {
             let clock_ps = engine.kind_of_current().clock_ps.into();
             engine.spend_work(clock_ps);
@@ -88,7 +88,7 @@ impl Platform for Simulated {
     }
 
     fn ticks() -> u64 {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.with(|engine| {
             let ticks_ps = engine.kind_of_current().ticks_ps.into();
             engine.spend_work(ticks_ps);
@@ -102,21 +102,21 @@ impl Platform for Simulated {
     }
 
     fn thread_id() -> ThreadId {
-        ThreadId::new(Here::expect().with(|engine| u64::from(engine.current) + 1)).expect("counted from one")
+        ThreadId::new(EngineHandle::expect().with(|engine| u64::from(engine.current) + 1)).expect("counted from one")
     }
 
     fn thread_index() -> Option<NonZeroU32> {
-        NonZeroU32::new(Here::expect().with(|engine| engine.current + 1))
+        NonZeroU32::new(EngineHandle::expect().with(|engine| engine.current + 1))
     }
 
     fn current_core() -> u32 {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.catch_up();
         here.with(|engine| engine.cpu_of_current())
     }
 
     fn parallelism() -> u32 {
-        Here::expect().with(|engine| engine.machine.cpus.len() as u32)
+        EngineHandle::expect().with(|engine| engine.machine.cpus.len() as u32)
     }
 
     fn may_spin() -> bool {
@@ -124,49 +124,49 @@ impl Platform for Simulated {
     }
 
     fn memory_nodes() -> u32 {
-        Here::expect().with(|engine| engine.memory_nodes)
+        EngineHandle::expect().with(|engine| engine.memory_nodes)
     }
 
     fn atomics_may_be_far() -> bool {
-        Here::expect().with(|engine| engine.machine.memory.far_atomics.is_some())
+        EngineHandle::expect().with(|engine| engine.machine.memory.far_atomics.is_some())
     }
 
-    fn is_running(thread: ThreadId) -> Running {
-        let here = Here::expect();
+    fn is_running(thread: ThreadId) -> RunState {
+        let here = EngineHandle::expect();
         here.catch_up();
         let is_on = here.with(|engine| engine.is_on_cpu(thread.get() as u32 - 1));
-        if is_on { Running::Yes } else { Running::No }
+        if is_on { RunState::Yes } else { RunState::No }
     }
 
     fn is_core_wanted() -> bool {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.catch_up();
         here.with(|engine| engine.is_cpu_wanted())
     }
 
     fn step(step: Step) {
-        record(What::Step(step));
+        record(ThreadEvent::Step(step));
     }
 }
 
 /// Where the upper half of a 64-bit word is.
 const UPPER: u64 = if cfg!(target_endian = "little") { 4 } else { 0 };
 
-fn wait(address: u64, is_wide: bool, expected: u64, deadline_ns: Option<u64>) -> Waited {
-    let here = Here::expect();
+fn wait(address: u64, is_wide: bool, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
+    let here = EngineHandle::expect();
     here.drain();
     here.with(|engine| engine.enter_kernel());
     here.catch_up();
     let deadline = deadline_ns.map(|ns| ns.saturating_mul(PS_PER_NS));
     if !here.with(|engine| engine.begin_wait(address, is_wide, expected, deadline)) {
-        return Waited::Woken;
+        return WaitEnd::Woken;
     }
     here.switch();
-    if here.with(|engine| engine.end_wait()) { Waited::TimedOut } else { Waited::Woken }
+    if here.with(|engine| engine.end_wait()) { WaitEnd::TimedOut } else { WaitEnd::Woken }
 }
 
 fn wake(address: u64, n: u32) {
-    let here = Here::expect();
+    let here = EngineHandle::expect();
     here.drain();
     if here.with(|engine| engine.begin_wake(address, n)) {
         here.catch_up();
@@ -175,8 +175,8 @@ fn wake(address: u64, n: u32) {
     }
 }
 
-fn record(what: What) {
-    let Some(here) = Here::find() else { return };
+fn record(what: ThreadEvent) {
+    let Some(here) = EngineHandle::find() else { return };
     here.with(|engine| {
         if engine.timeline.is_some() {
             engine.record_at(engine.current, engine.clock(), what);
@@ -187,14 +187,14 @@ fn record(what: What) {
 impl Simulated {
     /// Starts a thread, on hardware thread `cpu` only if one is given.
     pub fn start_thread(cpu: Option<u32>, body: Box<dyn FnOnce() + Send>) -> Thread {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.catch_up();
         Thread(here.start(cpu, body))
     }
 
     /// Sleeps until the thread is gone.
     pub fn join(thread: Thread) {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.drain();
         if here.with(|engine| engine.begin_join(thread.0)) {
             here.switch();
@@ -203,7 +203,7 @@ impl Simulated {
 
     /// Does `units` units of work, which touch no memory.
     pub fn work(units: u32) {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         let ps = here.with(|engine| u64::from(units) * u64::from(engine.kind_of_current().work_ps));
         work_for(here, ps);
     }
@@ -216,7 +216,7 @@ impl Simulated {
             (number, next) = (next, number.wrapping_add(next));
             (calls, next_calls) = (next_calls, calls + next_calls + 1);
         }
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         let ps = here.with(|engine| calls * u64::from(engine.kind_of_current().fib_call_ps));
         work_for(here, ps);
         number
@@ -224,7 +224,7 @@ impl Simulated {
 
     /// A full barrier: waits until the stores of the thread are seen by all.
     pub fn barrier() {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.drain();
         here.with(|engine| {
             let barrier_ps = engine.kind_of_current().barrier_ps.into();
@@ -235,7 +235,7 @@ impl Simulated {
     /// Does `code` as a kernel does what it must not be preempted in: the thread leaves its core where it sleeps, and else
     /// when the code is done, if its time slice ended meanwhile. A yield is a pause there.
     pub fn unpreempted<R>(code: impl FnOnce() -> R) -> R {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.catch_up();
         let kept = here.with(|engine| engine.keep_cpu(true));
         let result = code();
@@ -249,7 +249,7 @@ impl Simulated {
 
     /// Sleeps for `ns` nanoseconds.
     pub fn sleep_ns(ns: u64) {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.drain();
         here.with(|engine| engine.begin_sleep(ns * PS_PER_NS));
         here.switch();
@@ -257,29 +257,29 @@ impl Simulated {
 
     /// CPU time of all threads in nanoseconds, and how often a CPU has switched threads.
     pub fn usage() -> (u64, u64) {
-        let here = Here::expect();
+        let here = EngineHandle::expect();
         here.catch_up();
         here.with(|engine| (engine.cpu_ps_so_far() / PS_PER_NS, engine.n_switches))
     }
 
     /// Where the time of all threads has gone so far.
-    pub fn spent() -> Spent {
-        Here::expect().with(|engine| engine.spent)
+    pub fn spent() -> TimeBreakdown {
+        EngineHandle::expect().with(|engine| engine.spent)
     }
 
     /// Says something about the calling thread; it takes no time.
     pub fn mark(mark: Mark) {
-        record(What::Marked(mark));
+        record(ThreadEvent::Marked(mark));
     }
 
     /// What every thread is at: who sleeps on which word with which value, and the last operations of the others.
     pub fn standstill() -> String {
-        Here::expect().with(|engine| engine.standstill())
+        EngineHandle::expect().with(|engine| engine.standstill())
     }
 }
 
 /// Work of the running thread, in pieces where its sibling may begin or end to slow it down meanwhile.
-fn work_for(here: Here, ps: u64) {
+fn work_for(here: EngineHandle, ps: u64) {
     let mut left = ps;
     let piece_ps = if here.with(|engine| engine.has_sibling()) { LOOK_PS } else { ps.max(1) };
     while left > piece_ps {

@@ -23,12 +23,12 @@ pub struct Event {
     /// To which thread.
     pub thread: u32,
     /// What.
-    pub what: What,
+    pub what: ThreadEvent,
 }
 
 /// What happened to a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum ThreadEvent {
     /// It has got this hardware thread.
     Runs {
         /// Index of the hardware thread.
@@ -38,7 +38,7 @@ pub enum What {
     Waits,
     /// It has gone to sleep.
     Sleeps,
-    /// It was woken, by this thread or, without one, by its deadline. It goes on once it [`Runs`](What::Runs).
+    /// It was woken, by this thread or, without one, by its deadline. It goes on once it [`Runs`](ThreadEvent::Runs).
     Woken {
         /// The thread that did it.
         by: Option<u32>,
@@ -63,7 +63,7 @@ pub enum What {
     },
     /// A lock has passed through a step of its algorithm.
     Step(Step),
-    /// Whoever uses the simulation has said so.
+    /// The user of the simulation has said so.
     Marked(Mark),
 }
 

@@ -17,18 +17,18 @@ const RUNS: usize = 3;
 
 /// The lock, and a counter that it guards, on lines of their own.
 #[repr(align(128))]
-struct Alone<T>(T);
+struct CachePadded<T>(T);
 
 /// Atomic operations of a run, and how long it took.
 fn run<L: RawLock>(name: &str, cores: Option<u32>, threads: u32) -> (u64, f64) {
     let machine = machine::find(name, cores).expect("it is built in");
     let began = Instant::now();
     let outcome = ondeck_sim::run(&machine, &Options { seed: 1, record: false }, || {
-        let shared = Arc::new((Alone(L::new()), Alone(SimU64::new(0)), AtomicBool::new(false)));
+        let shared = Arc::new((CachePadded(L::new()), CachePadded(SimU64::new(0)), AtomicBool::new(false)));
         let start = |_| {
             let shared = shared.clone();
             let work = move || {
-                let (Alone(lock), Alone(count), stop) = &*shared;
+                let (CachePadded(lock), CachePadded(count), stop) = &*shared;
                 while !stop.load(Relaxed) {
                     lock.acquire();
                     count.store(count.load(Relaxed) + 1, Relaxed);
@@ -38,10 +38,10 @@ fn run<L: RawLock>(name: &str, cores: Option<u32>, threads: u32) -> (u64, f64) {
             };
             Simulated::start_thread(None, Box::new(work))
         };
-        let crew: Vec<_> = (0..threads).map(start).collect();
+        let running: Vec<_> = (0..threads).map(start).collect();
         Simulated::sleep_ns(RUN_NS);
         shared.2.store(true, Relaxed);
-        crew.into_iter().for_each(Simulated::join);
+        running.into_iter().for_each(Simulated::join);
     });
     (outcome.expect("no lock fails").atomics, began.elapsed().as_secs_f64())
 }

@@ -4,8 +4,8 @@
 //! `cargo run --release -p ondeck-workloads --example yields [FILE.toml]`; `ondeck calibrate --out FILE.toml` writes the file.
 
 use ondeck_core::Platform;
+use ondeck_workloads::execution::{Execution, Hardware, Simulated};
 use ondeck_workloads::simulate;
-use ondeck_workloads::world::{Hardware, Simulated, World};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,33 +21,33 @@ struct Found {
     longest_ms: f64,
 }
 
-fn run<W: World>(every_us: u32, others: u32, unit_ns: f64) -> Result<Found, String> {
-    let core = W::cores().first().copied();
+fn run<E: Execution>(every_us: u32, others: u32, unit_ns: f64) -> Result<Found, String> {
+    let core = E::cores().first().copied();
     let [times, away, longest] = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
     let (counted, summed, most) = (times.clone(), away.clone(), longest.clone());
     let units = (f64::from(every_us) * 1e3 / unit_ns) as u32;
-    let end = W::now_ns() + RUN_NS;
+    let end = E::now_ns() + RUN_NS;
     let yields = move || {
-        while W::now_ns() < end {
-            W::spend(units);
-            let from = W::now_ns();
-            W::yield_now();
-            let ns = W::now_ns() - from;
+        while E::now_ns() < end {
+            E::spend(units);
+            let from = E::now_ns();
+            E::yield_now();
+            let ns = E::now_ns() - from;
             counted.fetch_add(1, Relaxed);
             summed.fetch_add(ns, Relaxed);
             most.fetch_max(ns, Relaxed);
         }
     };
-    let mut threads = vec![W::start_thread(core, Box::new(yields))?];
+    let mut threads = vec![E::start_thread(core, Box::new(yields))?];
     for _ in 0..others {
         let works = move || {
-            while W::now_ns() < end {
-                W::spend(100_000);
+            while E::now_ns() < end {
+                E::spend(100_000);
             }
         };
-        threads.push(W::start_thread(core, Box::new(works))?);
+        threads.push(E::start_thread(core, Box::new(works))?);
     }
-    threads.into_iter().for_each(W::join);
+    threads.into_iter().for_each(E::join);
     let [times, away, longest] = [times, away, longest].map(|sum| sum.load(Relaxed) as f64);
     let share = times * f64::from(every_us) * 1e3 / RUN_NS as f64;
     Ok(Found { share, mean_ms: away / times.max(1.0) / 1e6, longest_ms: longest / 1e6 })

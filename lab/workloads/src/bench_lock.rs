@@ -1,9 +1,9 @@
 //! What the workloads need of a lock, and how the locks of the family give it.
 //!
-//! A workload is generic over [`BenchLock`], and a lock is chosen by name through a [`VisitLock`]. For hardware it is
+//! A workload is generic over [`BenchLock`], and a lock is chosen by name through a [`BenchLockVisitor`]. For hardware it is
 //! compiled once per lock, so that no indirect call lies on a measured path; for the simulator, see `simulate::erased`.
 
-use ondeck_lineage::{RawLock, RawMonitor, Visit};
+use ondeck_lineage::{LockVisitor, RawLock, RawMonitor};
 
 /// A lock under measurement.
 pub trait BenchLock: Send + Sync + 'static {
@@ -30,11 +30,11 @@ pub trait BenchLock: Send + Sync + 'static {
 }
 
 /// Something to be done with a lock whose type is chosen by name.
-pub trait VisitLock {
+pub trait BenchLockVisitor {
     /// What comes out of it.
-    type Out;
+    type Output;
     /// Does it.
-    fn visit<L: BenchLock>(self) -> Self::Out;
+    fn visit<L: BenchLock>(self) -> Self::Output;
 }
 
 /// A lock of the family, as the workloads see it.
@@ -100,16 +100,16 @@ impl<L: RawMonitor> BenchLock for Inflatable<L> {
 }
 
 /// Lets a visitor of measured locks visit a lock of the family.
-pub(crate) struct OfFamily<V>(pub(crate) V);
+pub(crate) struct FamilyVisitor<V>(pub(crate) V);
 
-impl<V: VisitLock> Visit for OfFamily<V> {
-    type Out = V::Out;
+impl<V: BenchLockVisitor> LockVisitor for FamilyVisitor<V> {
+    type Output = V::Output;
 
-    fn visit<L: RawLock>(self) -> V::Out {
+    fn visit<L: RawLock>(self) -> V::Output {
         self.0.visit::<Family<L>>()
     }
 
-    fn visit_monitor<L: RawMonitor>(self) -> V::Out {
+    fn visit_monitor<L: RawMonitor>(self) -> V::Output {
         self.0.visit::<Inflatable<L>>()
     }
 }

@@ -9,8 +9,8 @@ pub mod machine_file;
 mod measures;
 mod ways;
 
-use crate::noise::{FIRST_LOOKS_NS, Pace, Taken};
-use crate::world::World;
+use crate::execution::Execution;
+use crate::noise::{FIRST_LOOKS_NS, Pace, PacedSample};
 use measures::{PAIR_MEASURES, Pair, SINGLE_MEASURES, Single, line_transfer};
 use ondeck_core::Hardware;
 use ondeck_report::noise::SLOW;
@@ -116,7 +116,7 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
     let pairs = all_pairs(&cores);
     let chosen = spread_evenly(&pairs, MAX_PAIRS);
     let measures = measures(&cores, &chosen);
-    let mut rounds: Vec<Vec<Taken<f64>>> = measures.iter().map(|_| Vec::with_capacity(ROUNDS)).collect();
+    let mut rounds: Vec<Vec<PacedSample<f64>>> = measures.iter().map(|_| Vec::with_capacity(ROUNDS)).collect();
     let total = ROUNDS * measures.len();
     let mut pace = Pace::new(None, FIRST_LOOKS_NS, PATIENCE_NS, stop);
     // Each round has everything once. A machine that is slow for a moment is so in one round of many measures, and not in
@@ -146,7 +146,7 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
 }
 
 /// The rounds at the machine's pace, if they are enough for a median; else all of them.
-fn worth_keeping(rounds: &[Taken<f64>]) -> Vec<f64> {
+fn worth_keeping(rounds: &[PacedSample<f64>]) -> Vec<f64> {
     let right = || rounds.iter().filter(|round| round.is_at_pace);
     let is_enough = right().count() >= ENOUGH;
     rounds.iter().filter(|round| round.is_at_pace || !is_enough).map(|round| round.value).collect()
@@ -268,8 +268,8 @@ mod tests {
 
     #[test]
     fn undisturbed_rounds_are_preferred() {
-        let rounds = |undisturbed: usize| -> Vec<Taken<f64>> {
-            (0..ROUNDS).map(|round| Taken { value: round as f64, is_at_pace: round < undisturbed }).collect()
+        let rounds = |undisturbed: usize| -> Vec<PacedSample<f64>> {
+            (0..ROUNDS).map(|round| PacedSample { value: round as f64, is_at_pace: round < undisturbed }).collect()
         };
         assert_eq!(worth_keeping(&rounds(ENOUGH)), [0.0, 1.0, 2.0, 3.0, 4.0]);
         assert_eq!(worth_keeping(&rounds(ENOUGH - 1)).len(), ROUNDS);

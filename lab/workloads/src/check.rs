@@ -8,11 +8,11 @@
 
 use crate::calibrate::line_ns_now;
 use crate::driver::{self, planned_ns};
+use crate::execution::{Hardware, Simulated};
 use crate::noise::{FIRST_LOOKS_NS, Pace};
-use crate::plan::{Cut, Failure, Outcome, Plan, Point, Progress};
+use crate::plan::{Failure, Outcome, PartialRun, Plan, Point, Progress};
 use crate::points::n_rows;
 use crate::simulate::{self, MachinePlan};
-use crate::world::{Hardware, Simulated};
 use ondeck_report::row::Row;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -61,9 +61,9 @@ pub fn check(measured: &Plan, simulated: &Plan) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The first failure, with the rows before it.
-pub fn run(plan: &CheckPlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Cut> {
+pub fn run(plan: &CheckPlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun> {
     check(&plan.measured, &plan.simulated.plan)?;
-    let mut told = Told { done: 0, total: plan.total(), on_progress };
+    let mut told = WholeProgress { done: 0, total: plan.total(), on_progress };
     let mut rows: Vec<Row> = Vec::new();
     let mut lines_ns = Vec::from_iter(line_ns_now());
     let wanted_ns = f64::from(plan.simulated.machine.kinds[0].work_ps) / 1e3;
@@ -112,19 +112,19 @@ fn worth_keeping(mut rows: Vec<Row>, rounds: u32) -> Vec<Row> {
 }
 
 /// Tells of the rows of all parts as of one whole.
-struct Told<'a> {
+struct WholeProgress<'a> {
     done: usize,
     total: usize,
     on_progress: &'a mut dyn FnMut(Progress),
 }
 
-impl Told<'_> {
+impl WholeProgress<'_> {
     /// The rows of a part. If it fails, those `before` it are given with its own.
     fn part(
         &mut self,
         before: &mut Vec<Row>,
-        run: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<Outcome, Cut>,
-    ) -> Result<Vec<Row>, Cut> {
+        run: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun>,
+    ) -> Result<Vec<Row>, PartialRun> {
         let end = run(&mut |progress| match progress {
             Progress::Row { row, .. } => {
                 self.done += 1;
@@ -134,7 +134,7 @@ impl Told<'_> {
         });
         end.map(|outcome| outcome.rows).map_err(|cut| {
             let rows = std::mem::take(before).into_iter().chain(cut.rows).collect();
-            Cut { rows, ..cut }
+            PartialRun { rows, ..cut }
         })
     }
 }

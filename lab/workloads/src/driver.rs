@@ -3,15 +3,15 @@
 //! All locks of one workload and thread count are measured right after each other, in an order drawn anew for each
 //! round, so that whatever else happens to the machine happens to all of them. Nothing is averaged here.
 
-use crate::bench_lock::{BenchLock, VisitLock};
+use crate::bench_lock::{BenchLock, BenchLockVisitor};
 use crate::conditions::{Conditions, End};
 use crate::earlier;
+use crate::execution::Execution;
 use crate::noise::{FIRST_LOOKS_NS, Load, Pace};
-use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point, Progress};
+use crate::plan::{Failure, Outcome, PartialRun, Pin, Plan, Point, Progress};
 use crate::points;
 use crate::this_machine;
 use crate::workload::{self, WorkloadSpec};
-use crate::world::World;
 use ondeck_core::Hardware;
 use ondeck_report::row::Row;
 use ondeck_sim::Random;
@@ -26,7 +26,7 @@ pub const DEFAULT_SECONDS: f64 = 0.15;
 
 /// Runs `plan` on this machine. Setting `stop` ends it early with the rows that are ready. After a
 /// [`Failure::Stuck`], threads are left behind that cannot be ended.
-pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Cut> {
+pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun> {
     check(plan)?;
     let planned_ns = planned_ns(plan);
     // Beside busy neighbours it takes half as long again at most.
@@ -42,7 +42,7 @@ pub(crate) fn run_at(
     plan: &Plan,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(Progress),
-) -> Result<Outcome, Cut> {
+) -> Result<Outcome, PartialRun> {
     check(plan)?;
     let done = finished(plan)?;
     earlier::tell(&done, on_progress);
@@ -68,7 +68,7 @@ fn collect(
     done: Vec<Option<Vec<Row>>>,
     mut measure: impl FnMut(u32, &Point) -> Result<Vec<Row>, End>,
     on_point: &mut dyn FnMut(&[Row], usize),
-) -> Result<Vec<Row>, Cut> {
+) -> Result<Vec<Row>, PartialRun> {
     let mut rows = Vec::new();
     for ((round, point), done) in order(plan).into_iter().zip(done) {
         if let Some(done) = done {
@@ -78,7 +78,7 @@ fn collect(
         let measured = match measure(round, point) {
             Ok(measured) => measured,
             Err(End::Interrupted) => break,
-            Err(End::Failed(failure)) => return Err(Cut { failure: Box::new(failure), replay: None, rows }),
+            Err(End::Failed(failure)) => return Err(PartialRun { failure: Box::new(failure), replay: None, rows }),
         };
         on_point(&measured, rows.len());
         rows.extend(measured);
@@ -113,20 +113,24 @@ impl Setting<'_> {
             patience_ns: PATIENCE_NS,
             stop: self.stop,
         };
-        points::measure::<Hardware>(point, &conditions, Measure { spec: &point.workload, conditions: &conditions })
+        points::measure::<Hardware>(
+            point,
+            &conditions,
+            MeasureVisitor { spec: &point.workload, conditions: &conditions },
+        )
     }
 }
 
 /// Measures a lock in the workload.
-struct Measure<'a> {
+struct MeasureVisitor<'a> {
     spec: &'a WorkloadSpec,
     conditions: &'a Conditions<'a>,
 }
 
-impl VisitLock for Measure<'_> {
-    type Out = Result<Vec<Row>, End>;
+impl BenchLockVisitor for MeasureVisitor<'_> {
+    type Output = Result<Vec<Row>, End>;
 
-    fn visit<L: BenchLock>(self) -> Self::Out {
+    fn visit<L: BenchLock>(self) -> Self::Output {
         workload::run::<L, Hardware>(self.spec, self.conditions)
     }
 }

@@ -1,6 +1,6 @@
 //! Which measurements of a plan an earlier run has finished, by its rows: these need not be made again.
 
-use crate::lock::Ground;
+use crate::lock::BenchPlatform;
 use crate::plan::{Failure, Point, Progress};
 use crate::points::n_rows;
 use ondeck_report::output::about_earlier;
@@ -12,7 +12,7 @@ use ondeck_report::wording;
 ///
 /// # Errors
 /// In one line, if a row is of no measurement, or one has a part of its rows only.
-pub(crate) fn assign<'a, G: Ground>(
+pub(crate) fn assign<'a, G: BenchPlatform>(
     measurements: impl Iterator<Item = (u32, &'a Point)>,
     rows: &[Row],
 ) -> Result<Vec<Option<Vec<Row>>>, Failure> {

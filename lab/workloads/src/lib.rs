@@ -5,15 +5,15 @@
 //!
 //! [`driver::run`] carries out a plan and gives rows. A row is what one lock did in one workload at one thread count in
 //! one round. The workloads are in [`workload`]; what they need of a lock is in [`bench_lock`], and what they need of an
-//! execution in [`world`]. Which locks there are is in [`lock`]. What is made of rows is for `ondeck-report`.
+//! execution in [`execution`]. Which locks there are is in [`lock`]. What is made of rows is for `ondeck-report`.
 
 pub mod bench_lock;
 pub mod calibrate;
 pub mod check;
 mod conditions;
-mod crew;
 pub mod driver;
 mod earlier;
+pub mod execution;
 mod failure;
 pub mod lock;
 mod measure;
@@ -23,10 +23,10 @@ pub mod plan;
 mod points;
 pub mod simulate;
 pub mod this_machine;
+mod thread_group;
 pub mod tuning;
 pub mod wait_policy;
 pub mod workload;
-pub mod world;
 
 /// What there is to be run: workloads and locks as `ondeck list` names them.
 pub fn catalogue() -> ondeck_report::catalogue::Catalogue {

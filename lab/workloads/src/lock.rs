@@ -1,10 +1,10 @@
 //! What stands where a lock does in a plan: read once from words like `ondeck[throughput]`, and never again.
 
-mod ground;
+mod bench_platform;
 
-pub use ground::{Ground, LockInfo, lock_names, lock_names_on, locks, locks_on, peer_names_on};
+pub use bench_platform::{BenchPlatform, LockInfo, lock_names, lock_names_on, locks, locks_on, peer_names_on};
 
-use crate::bench_lock::{OfFamily, VisitLock};
+use crate::bench_lock::{BenchLockVisitor, FamilyVisitor};
 use crate::tuning::{self, Constants};
 use crate::wait_policy;
 use ondeck_lineage::{LOCKS, SpinPolicy};
@@ -15,11 +15,11 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct LockSpec {
     words: String,
-    meaning: Meaning,
+    meaning: SpecKind,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Meaning {
+enum SpecKind {
     Lock { name: &'static str, constants: Option<Constants> },
     Policy(SpinPolicy),
 }
@@ -32,21 +32,21 @@ impl LockSpec {
     pub fn parse(words: &str) -> Result<Self, String> {
         let spec = |meaning| LockSpec { words: words.to_string(), meaning };
         if let Some(policy) = wait_policy::parse(words) {
-            return Ok(spec(Meaning::Policy(policy)));
+            return Ok(spec(SpecKind::Policy(policy)));
         }
         let (name, tuning) = split(words);
         let Some(name) = lock_names().into_iter().find(|lock| *lock == name) else {
             return Err(format!("there is no lock \"{name}\"; accepted: {}", lock_names().join(", ")));
         };
         let constants = tuning.map(|tuning| Constants::parse(name, tuning)).transpose()?;
-        Ok(spec(Meaning::Lock { name, constants }))
+        Ok(spec(SpecKind::Lock { name, constants }))
     }
 
     /// The name of the lock, without its tuning; of a policy, its words.
     pub fn name(&self) -> &str {
         match self.meaning {
-            Meaning::Lock { name, .. } => name,
-            Meaning::Policy(_) => &self.words,
+            SpecKind::Lock { name, .. } => name,
+            SpecKind::Policy(_) => &self.words,
         }
     }
 
@@ -58,14 +58,14 @@ impl LockSpec {
     /// The policy, if it is one.
     pub fn policy(&self) -> Option<SpinPolicy> {
         match self.meaning {
-            Meaning::Policy(policy) => Some(policy),
-            Meaning::Lock { .. } => None,
+            SpecKind::Policy(policy) => Some(policy),
+            SpecKind::Lock { .. } => None,
         }
     }
 
     /// Whether constants stand in brackets.
     pub fn is_tuned(&self) -> bool {
-        matches!(self.meaning, Meaning::Lock { constants: Some(_), .. })
+        matches!(self.meaning, SpecKind::Lock { constants: Some(_), .. })
     }
 
     /// The same lock with other constants; `None` if it has no such ones.
@@ -74,14 +74,14 @@ impl LockSpec {
     }
 
     /// What keeps it from being run on `G`, in one line with what is accepted.
-    pub fn fault<G: Ground>(&self) -> Option<String> {
+    pub fn fault<G: BenchPlatform>(&self) -> Option<String> {
         let accepted = lock_names_on::<G>();
         match self.meaning {
-            Meaning::Policy(_) => Some(format!("{self} is not a lock; it is for the workload gc-wait")),
-            Meaning::Lock { name, .. } if accepted.contains(&name) => None,
+            SpecKind::Policy(_) => Some(format!("{self} is not a lock; it is for the workload gc-wait")),
+            SpecKind::Lock { name, .. } if accepted.contains(&name) => None,
             // Our texts of others' locks have a name of their own wherever they run.
-            Meaning::Lock { name, .. } if LOCKS.iter().any(|entry| entry.name == name) => None,
-            Meaning::Lock { name, .. } => Some(format!(
+            SpecKind::Lock { name, .. } if LOCKS.iter().any(|entry| entry.name == name) => None,
+            SpecKind::Lock { name, .. } => Some(format!(
                 "{name} is compiled for hardware and cannot run on {}; accepted: {}",
                 G::NAME,
                 accepted.join(", ")
@@ -90,14 +90,14 @@ impl LockSpec {
     }
 
     /// Does `visitor` with the lock on `G`; `None` where [`fault`](LockSpec::fault) says why.
-    pub fn visit<G: Ground, V: VisitLock>(&self, visitor: V) -> Option<V::Out> {
+    pub fn visit<G: BenchPlatform, V: BenchLockVisitor>(&self, visitor: V) -> Option<V::Output> {
         match self.meaning {
-            Meaning::Lock { constants: Some(constants), .. } => Some(constants.visit::<G, V>(visitor)),
-            Meaning::Lock { name, .. } if G::other_locks().iter().any(|lock| lock.name == name) => {
+            SpecKind::Lock { constants: Some(constants), .. } => Some(constants.visit::<G, V>(visitor)),
+            SpecKind::Lock { name, .. } if G::other_locks().iter().any(|lock| lock.name == name) => {
                 G::with_other_lock(name, visitor)
             }
-            Meaning::Lock { name, .. } => ondeck_lineage::with_lock::<G, _>(name, OfFamily(visitor)),
-            Meaning::Policy(_) => None,
+            SpecKind::Lock { name, .. } => ondeck_lineage::with_lock::<G, _>(name, FamilyVisitor(visitor)),
+            SpecKind::Policy(_) => None,
         }
     }
 }
@@ -139,10 +139,10 @@ mod tests {
     use ondeck_core::Hardware;
     use ondeck_sim::Simulated;
 
-    struct CanBeTaken;
+    struct TakeVisitor;
 
-    impl VisitLock for CanBeTaken {
-        type Out = bool;
+    impl BenchLockVisitor for TakeVisitor {
+        type Output = bool;
         fn visit<L: BenchLock>(self) -> bool {
             let lock = L::new();
             lock.with(|| ());
@@ -166,7 +166,7 @@ mod tests {
         for words in lock_names().into_iter().chain(tuned) {
             let spec = LockSpec::parse(words).unwrap();
             assert_eq!((spec.to_string().as_str(), spec.fault::<Hardware>()), (words, None));
-            assert_eq!(spec.visit::<Hardware, _>(CanBeTaken), Some(true), "{words}");
+            assert_eq!(spec.visit::<Hardware, _>(TakeVisitor), Some(true), "{words}");
         }
         for words in ["no-such-lock", "std[throughput]", "ondeck[fast]", "ondeck[", "[throughput]", ""] {
             assert!(LockSpec::parse(words).is_err(), "{words}");
@@ -204,7 +204,7 @@ mod tests {
         let policy = LockSpec::parse("spin-wait[yield_after_ns=5000]").unwrap();
         assert_eq!((policy.policy(), policy.is_tuned()), (Some(SpinPolicy::yield_after(5_000)), false));
         assert!(policy.fault::<Hardware>().unwrap().contains("is not a lock"));
-        assert_eq!(policy.visit::<Hardware, _>(CanBeTaken), None);
+        assert_eq!(policy.visit::<Hardware, _>(TakeVisitor), None);
     }
 
     #[test]

@@ -8,11 +8,11 @@
 //! lock up again, with both readings outside the critical section.
 
 use crate::conditions::{Conditions, End};
-use crate::crew::{COUNT, Crew, Stage, TIME, WARM_UP, watch};
-use crate::world::{Usage, World};
+use crate::execution::{Execution, Usage};
+use crate::thread_group::{COUNT, GroupState, TIME, ThreadGroup, WARM_UP, watch};
 use ondeck_report::histogram::Histogram;
 use ondeck_report::row::{
-    Row, STARVE_MAX_NS, STARVE_P90_NS, Spent, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS,
+    Row, STARVE_MAX_NS, STARVE_P90_NS, TimeBreakdown, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -60,26 +60,26 @@ pub(crate) trait Job: Send + Sync + 'static {
 }
 
 /// A job with its measured loops, whatever its lock is.
-pub(crate) trait Loops<W: World>: Job {
-    /// Makes turns while the stage is in `phase`, and no clock is read.
-    fn bare(&self, stage: &Stage<W>, me: u32, phase: u32, local: &mut Self::Local, turns: &mut u64);
+pub(crate) trait Loops<E: Execution>: Job {
+    /// Makes turns while the group is in `phase`, and no clock is read.
+    fn bare(&self, state: &GroupState<E>, me: u32, phase: u32, local: &mut Self::Local, turns: &mut u64);
 
-    /// Makes turns while the stage is in [`TIME`], every acquisition timed.
-    fn timed(&self, stage: &Stage<W>, me: u32, local: &mut Self::Local, turns: &mut u64, waits: &mut Waits);
+    /// Makes turns while the group is in [`TIME`], every acquisition timed.
+    fn timed(&self, state: &GroupState<E>, me: u32, local: &mut Self::Local, turns: &mut u64, waits: &mut Waits);
 }
 
-impl<W: World, J: Job> Loops<W> for J {
-    fn bare(&self, stage: &Stage<W>, me: u32, phase: u32, local: &mut J::Local, turns: &mut u64) {
-        turn_while(self, stage, me, phase, local, turns, &mut Bare);
+impl<E: Execution, J: Job> Loops<E> for J {
+    fn bare(&self, state: &GroupState<E>, me: u32, phase: u32, local: &mut J::Local, turns: &mut u64) {
+        turn_while(self, state, me, phase, local, turns, &mut NoClock);
     }
 
-    fn timed(&self, stage: &Stage<W>, me: u32, local: &mut J::Local, turns: &mut u64, waits: &mut Waits) {
-        turn_while(self, stage, me, TIME, local, turns, &mut Timed { stage, waits });
+    fn timed(&self, state: &GroupState<E>, me: u32, local: &mut J::Local, turns: &mut u64, waits: &mut Waits) {
+        turn_while(self, state, me, TIME, local, turns, &mut ClockMeter { state, waits });
     }
 }
 
 /// A job whose threads each keep a `T`, behind its table of functions.
-pub(crate) type AnyJob<W, T> = dyn Loops<W, Local = T>;
+pub(crate) type AnyJob<E, T> = dyn Loops<E, Local = T>;
 
 /// What stands around each acquisition.
 pub(crate) trait Meter {
@@ -88,9 +88,9 @@ pub(crate) trait Meter {
 }
 
 /// No clock at all.
-pub(crate) struct Bare;
+pub(crate) struct NoClock;
 
-impl Meter for Bare {
+impl Meter for NoClock {
     #[inline(always)]
     fn around<R>(&mut self, acquisition: impl FnOnce() -> R) -> R {
         acquisition()
@@ -199,8 +199,8 @@ impl Waits {
     }
 
     /// Writes the figures into `row`.
-    pub(crate) fn fill<W: World>(&self, row: &mut Row) {
-        let ns = W::ns_per_tick();
+    pub(crate) fn fill<E: Execution>(&self, row: &mut Row) {
+        let ns = E::ns_per_tick();
         let mut figure = |metric, found: Option<(f64, bool)>| {
             let (ticks, is_cut) = found?;
             if is_cut {
@@ -256,17 +256,17 @@ impl Timings {
 }
 
 /// A clock before and after.
-struct Timed<'a, W: World> {
-    stage: &'a Stage<W>,
+struct ClockMeter<'a, E: Execution> {
+    state: &'a GroupState<E>,
     waits: &'a mut Waits,
 }
 
-impl<W: World> Meter for Timed<'_, W> {
+impl<E: Execution> Meter for ClockMeter<'_, E> {
     #[inline(always)]
     fn around<R>(&mut self, acquisition: impl FnOnce() -> R) -> R {
-        let asked = W::ticks();
+        let asked = E::ticks();
         let result = acquisition();
-        self.waits.record(asked, W::ticks(), self.stage.timed_until());
+        self.waits.record(asked, E::ticks(), self.state.timed_until());
         result
     }
 }
@@ -275,14 +275,14 @@ impl<W: World> Meter for Timed<'_, W> {
 pub(crate) struct Snapshot {
     at_ns: u64,
     usage: Usage,
-    spent: Option<ondeck_sim::Spent>,
+    spent: Option<ondeck_sim::TimeBreakdown>,
     counts: Vec<u64>,
 }
 
 impl Snapshot {
-    pub(crate) fn take<W: World, R: Send + 'static>(crews: &[&Crew<W, R>]) -> Self {
-        let counts = crews.iter().flat_map(|crew| crew.counts()).collect();
-        Snapshot { at_ns: W::now_ns(), usage: W::usage(), spent: W::spent(), counts }
+    pub(crate) fn take<E: Execution, R: Send + 'static>(groups: &[&ThreadGroup<E, R>]) -> Self {
+        let counts = groups.iter().flat_map(|group| group.counts()).collect();
+        Snapshot { at_ns: E::now_ns(), usage: E::usage(), spent: E::spent(), counts }
     }
 
     /// Writes what happened since `earlier` into `row`; a count stands for `ops` operations.
@@ -302,9 +302,9 @@ impl Snapshot {
 }
 
 /// As result files have times.
-fn spent_ns(spent: ondeck_sim::Spent) -> Spent {
+fn spent_ns(spent: ondeck_sim::TimeBreakdown) -> TimeBreakdown {
     let ns = |ps: u64| ps as f64 / 1e3;
-    Spent {
+    TimeBreakdown {
         work_ns: ns(spent.work_ps),
         transfer_ns: ns(spent.transfer_ps),
         queue_ns: ns(spent.queue_ps),
@@ -331,32 +331,32 @@ pub(crate) struct Report<T> {
 }
 
 /// All that one thread does.
-pub(crate) fn work<W: World, T: Send + 'static>(job: &AnyJob<W, T>, stage: &Stage<W>, me: u32) -> Report<T> {
+pub(crate) fn work<E: Execution, T: Send + 'static>(job: &AnyJob<E, T>, state: &GroupState<E>, me: u32) -> Report<T> {
     let (mut local, mut turns) = (job.local(me), 0);
-    job.bare(stage, me, WARM_UP, &mut local, &mut turns);
+    job.bare(state, me, WARM_UP, &mut local, &mut turns);
     job.window_begins(&mut local);
-    job.bare(stage, me, COUNT, &mut local, &mut turns);
+    job.bare(state, me, COUNT, &mut local, &mut turns);
     job.window_ends(&mut local);
-    let (from, until) = stage.timed_bounds();
-    let mut waits = Waits::new(from, W::ticks().min(until));
-    job.timed(stage, me, &mut local, &mut turns, &mut waits);
-    waits.end(stage.timed_bounds().1);
+    let (from, until) = state.timed_bounds();
+    let mut waits = Waits::new(from, E::ticks().min(until));
+    job.timed(state, me, &mut local, &mut turns, &mut waits);
+    waits.end(state.timed_bounds().1);
     Report { turns, local, waits }
 }
 
 /// The measured loop. It is kept out of line so that all its instances are compiled alike, whatever is around them.
 #[inline(never)]
-fn turn_while<W: World, J: Job, M: Meter>(
+fn turn_while<E: Execution, J: Job, M: Meter>(
     job: &J,
-    stage: &Stage<W>,
+    state: &GroupState<E>,
     me: u32,
     phase: u32,
     local: &mut J::Local,
     turns: &mut u64,
     meter: &mut M,
 ) {
-    let (counter, mut n) = (stage.counter(me), *turns);
-    while stage.phase() == phase {
+    let (counter, mut n) = (state.counter(me), *turns);
+    while state.phase() == phase {
         job.turn(local, meter);
         n += 1;
         counter.store(job.counted(local, n), Relaxed);
@@ -365,42 +365,42 @@ fn turn_while<W: World, J: Job, M: Meter>(
 }
 
 /// Measures a job in the ordinary course: warm up, count, time if asked, stop, check.
-pub(crate) fn measure<W: World, T: Send + 'static>(
+pub(crate) fn measure<E: Execution, T: Send + 'static>(
     conditions: &Conditions,
-    job: Arc<AnyJob<W, T>>,
+    job: Arc<AnyJob<E, T>>,
     timed: bool,
 ) -> Result<Row, End> {
     let theirs = job.clone();
-    let body = Arc::new(move |stage: &Stage<W>, me| work(&*theirs, stage, me));
-    let crew = Crew::start(conditions, conditions.threads, body)?;
-    crew.begin();
-    warm_up(&crew, conditions)?;
+    let body = Arc::new(move |state: &GroupState<E>, me| work(&*theirs, state, me));
+    let group = ThreadGroup::start(conditions, conditions.threads, body)?;
+    group.begin();
+    warm_up(&group, conditions)?;
     let mut row = conditions.row();
-    count_window(&crew, conditions, job.ops_per_turn(), &mut row)?;
+    count_window(&group, conditions, job.ops_per_turn(), &mut row)?;
     if timed {
-        crew.enter(TIME);
-        watch(&[&crew], conditions.timed_ns())?;
+        group.enter(TIME);
+        watch(&[&group], conditions.timed_ns())?;
     }
-    let reports = crew.dismiss()?;
+    let reports = group.dismiss()?;
     let made = reports.iter().map(|report| job.made(&report.local, report.turns)).sum();
     conditions.check_updates(made, job.updates())?;
     if timed {
         let mut waits = Waits::default();
         reports.iter().for_each(|report| waits.merge(&report.waits));
-        waits.fill::<W>(&mut row);
+        waits.fill::<E>(&mut row);
     }
     let locals: Vec<T> = reports.into_iter().map(|report| report.local).collect();
     job.add_figures(&locals, &mut row);
     Ok(row)
 }
 
-/// Waits until the crew is warm: until what three warm-ups in a row count is the same but for a fiftieth, or as many are
+/// Waits until the group is warm: until what three warm-ups in a row count is the same but for a fiftieth, or as many are
 /// made as may be.
-fn warm_up<W: World, R: Send + 'static>(crew: &Crew<W, R>, conditions: &Conditions) -> Result<(), End> {
-    let mut counts = vec![crew.counts().sum()];
+fn warm_up<E: Execution, R: Send + 'static>(group: &ThreadGroup<E, R>, conditions: &Conditions) -> Result<(), End> {
+    let mut counts = vec![group.counts().sum()];
     for _ in 0..conditions.most_warm_ups {
-        watch(&[crew], conditions.warm_up_ns())?;
-        counts.push(crew.counts().sum());
+        watch(&[group], conditions.warm_up_ns())?;
+        counts.push(group.counts().sum());
         if has_settled(&counts) {
             break;
         }
@@ -416,34 +416,34 @@ fn has_settled(counts: &[u64]) -> bool {
 }
 
 /// Counts for one window.
-pub(crate) fn count_window<W: World, R: Send + 'static>(
-    crew: &Crew<W, R>,
+pub(crate) fn count_window<E: Execution, R: Send + 'static>(
+    group: &ThreadGroup<E, R>,
     conditions: &Conditions,
     ops: u64,
     row: &mut Row,
 ) -> Result<(), End> {
-    crew.enter(COUNT);
-    let before = Snapshot::take(&[crew]);
-    watch(&[crew], conditions.window_ns)?;
-    Snapshot::take(&[crew]).fill(&before, ops, row);
+    group.enter(COUNT);
+    let before = Snapshot::take(&[group]);
+    watch(&[group], conditions.window_ns)?;
+    Snapshot::take(&[group]).fill(&before, ops, row);
     Ok(())
 }
 
 /// How much work there is in a nanosecond, as a thread finds that has a core to itself; the best of some attempts, since
 /// anything that comes between makes it less.
-pub(crate) fn units_per_ns<W: World>(conditions: &Conditions) -> Result<f64, End> {
+pub(crate) fn units_per_ns<E: Execution>(conditions: &Conditions) -> Result<f64, End> {
     const UNITS: u32 = 50_000;
-    let body = |_: &Stage<W>, _| {
+    let body = |_: &GroupState<E>, _| {
         let ticks = (0..20).map(|_| {
-            let began = W::ticks();
-            W::spend(UNITS);
-            W::ticks().saturating_sub(began).max(1)
+            let began = E::ticks();
+            E::spend(UNITS);
+            E::ticks().saturating_sub(began).max(1)
         });
         ticks.min().unwrap_or(1)
     };
-    let crew = Crew::<W, u64>::start(conditions, 1, Arc::new(body))?;
-    let ticks = crew.dismiss()?.pop().unwrap_or(1);
-    Ok(f64::from(UNITS) / (ticks as f64 * W::ns_per_tick()))
+    let group = ThreadGroup::<E, u64>::start(conditions, 1, Arc::new(body))?;
+    let ticks = group.dismiss()?.pop().unwrap_or(1);
+    Ok(f64::from(UNITS) / (ticks as f64 * E::ns_per_tick()))
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! What else the machine does while we measure. It is waited out while there is time for that, and told otherwise.
 //!
-//! Who uses our cores shows in the system's books ([`Load`]). Who uses the other half of a core that runs two threads, or makes
-//! it clock lower, does not, least of all in a virtual machine. Whatever we measure then takes up to twice as long, for a
-//! tenth of a second here and a second there. What shows it is how long a fixed amount of work takes ([`Pace`]). So whoever
-//! measures waits until that is as short as it usually can be, and measures again what did not end so.
+//! Who uses our cores shows in the system's books ([`Load`]). Who uses the other half of a core that runs two threads,
+//! or makes it clock lower, does not, least of all in a virtual machine. Whatever we measure then takes up to twice as
+//! long, for a tenth of a second here and a second there. What shows it is how long a fixed amount of work takes
+//! ([`Pace`]). So a measurement waits until that is as short as it usually can be, and measures again what did not end
+//! so.
 //!
 //! The pace is asked for before and after, so a neighbour that came and went in between is not noticed. Nothing is chosen by
 //! its outcome: the work of which the pace is asked is not the one that is measured.
 
-use crate::world::{Hardware, Usage, World};
+use crate::execution::{Execution, Hardware, Usage};
 use ondeck_core::Platform;
 use ondeck_report::noise::{PACE_CHANGED, SLOW, TOO_LOW};
 use ondeck_report::row::Row;
@@ -24,24 +25,24 @@ const LAST_SPAN_NS: u64 = 500_000_000;
 
 /// Compares what the machine did with what we did.
 pub(crate) struct Load {
-    since: Option<Books>,
+    since: Option<UsageSnapshot>,
 }
 
 /// The books of both at one moment.
 #[derive(Clone, Copy)]
-struct Books {
+struct UsageSnapshot {
     at_ns: u64,
     machine: MachineTime,
     ours: Usage,
 }
 
-impl Books {
+impl UsageSnapshot {
     fn read() -> Option<Self> {
-        Some(Books { machine: machine_time()?, at_ns: Hardware::now_ns(), ours: Hardware::usage() })
+        Some(UsageSnapshot { machine: machine_time()?, at_ns: Hardware::now_ns(), ours: Hardware::usage() })
     }
 
     /// What happened since `earlier` on a machine with `cores`, if it is worth telling.
-    fn complaint(&self, earlier: &Books, cores: f64) -> Option<String> {
+    fn complaint(&self, earlier: &UsageSnapshot, cores: f64) -> Option<String> {
         let span_ns = (self.at_ns - earlier.at_ns) as f64;
         let ours = self.ours.cpu_ns - earlier.ours.cpu_ns;
         let busy = self.machine.busy_ns - earlier.machine.busy_ns;
@@ -59,7 +60,7 @@ impl Books {
 
 impl Load {
     pub(crate) fn new() -> Self {
-        Load { since: Books::read() }
+        Load { since: UsageSnapshot::read() }
     }
 
     /// To be called after each point: a warning, if enough time has passed to judge and others were busy in it.
@@ -77,7 +78,7 @@ impl Load {
         if Hardware::now_ns() - earlier.at_ns < span_ns {
             return None;
         }
-        let now = Books::read()?;
+        let now = UsageSnapshot::read()?;
         self.since = Some(now);
         // SAFETY: asks for a number; no memory.
         let cores = u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1).max(1);
@@ -166,7 +167,7 @@ pub(crate) struct Pace<'a> {
 }
 
 /// What was measured, and whether the machine had the pace before and after.
-pub(crate) struct Taken<T> {
+pub(crate) struct PacedSample<T> {
     pub(crate) value: T,
     pub(crate) is_at_pace: bool,
 }
@@ -231,14 +232,14 @@ impl<'a> Pace<'a> {
 
     /// The rows that `measure` gives, as [`measure`](Pace::measure) has it; each knows whether it was at the pace.
     pub(crate) fn rows<E>(&mut self, measure: impl FnMut() -> Result<Vec<Row>, E>) -> Result<Vec<Row>, E> {
-        let Taken { value: mut rows, is_at_pace } = self.measure(measure)?;
+        let PacedSample { value: mut rows, is_at_pace } = self.measure(measure)?;
         rows.iter_mut().for_each(|row| row.is_off_pace = !is_at_pace);
         Ok(rows)
     }
 
     /// Waits for the pace and measures, and does both again if the pace was lost meanwhile, until the time is over. `measure`
     /// is called once at least. What it gave last is given, and the first failure ends it.
-    pub(crate) fn measure<T, E>(&mut self, mut measure: impl FnMut() -> Result<T, E>) -> Result<Taken<T>, E> {
+    pub(crate) fn measure<T, E>(&mut self, mut measure: impl FnMut() -> Result<T, E>) -> Result<PacedSample<T>, E> {
         loop {
             let was_at_pace = self.wait();
             let began_ns = Hardware::now_ns();
@@ -247,7 +248,7 @@ impl<'a> Pace<'a> {
             if is_at_pace || !was_at_pace || self.left_ns == 0 || self.stop.load(Relaxed) {
                 self.measured += 1;
                 self.off_pace += usize::from(!is_at_pace);
-                return Ok(Taken { value, is_at_pace });
+                return Ok(PacedSample { value, is_at_pace });
             }
             self.left_ns = self.left_ns.saturating_sub(Hardware::now_ns() - began_ns);
         }
@@ -316,7 +317,7 @@ fn is_alike(one: f64, other: f64) -> bool {
 /// As many as may run at once, from all over those that we may use.
 fn cpus_to_ask() -> Vec<u32> {
     let cores = Hardware::cores();
-    let asked = cores.len().min(crate::world::cpus() as usize).min(MOST_CPUS);
+    let asked = cores.len().min(crate::execution::cpus() as usize).min(MOST_CPUS);
     (0..asked).map(|place| cores[place * cores.len() / asked]).collect()
 }
 
@@ -360,9 +361,9 @@ mod tests {
         assert!(text.starts_with("in 1 of 2 measurements, ") && text.contains(" up to 2.00 ns, not 1.25."), "{text}");
     }
 
-    fn books(at_s: u64, busy_s: f64, stolen_s: f64, ours_s: f64) -> Books {
+    fn books(at_s: u64, busy_s: f64, stolen_s: f64, ours_s: f64) -> UsageSnapshot {
         let ns = |seconds: f64| (seconds * 1e9) as u64;
-        Books {
+        UsageSnapshot {
             at_ns: at_s * 1_000_000_000,
             machine: MachineTime { busy_ns: ns(busy_s), stolen_ns: ns(stolen_s) },
             ours: Usage { cpu_ns: ns(ours_s), ctx_switches: 0 },
@@ -423,7 +424,7 @@ mod tests {
             times += 1;
             Ok::<u32, Infallible>(times)
         });
-        let Ok(Taken { value, is_at_pace }) = taken;
+        let Ok(PacedSample { value, is_at_pace }) = taken;
         assert_eq!(value, times, "the last one counts");
         (times, is_at_pace)
     }

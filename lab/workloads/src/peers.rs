@@ -1,8 +1,8 @@
 //! The locks that the family is compared with, each used as its own users would use it.
 
 use crate::bench_lock::BenchLock;
-use crate::world::Simulated;
-use crate::world::simulated::SidesPerRun;
+use crate::execution::Simulated;
+use crate::execution::simulated::SideObjectsOfRun;
 use ondeck_lineage::{RawLock, RawOndeckMonitor};
 use std::cell::UnsafeCell;
 
@@ -100,7 +100,7 @@ impl<const ADAPTIVE: bool> Drop for Pthread<ADAPTIVE> {
 }
 
 /// `ondeck::Monitor` as far as it can be had here: the same lock, with a pool that has no mutex.
-pub(crate) struct SimulatedMonitor(RawOndeckMonitor<Simulated, SidesPerRun>);
+pub(crate) struct SimulatedMonitor(RawOndeckMonitor<Simulated, SideObjectsOfRun>);
 
 impl BenchLock for SimulatedMonitor {
     fn new() -> Self {

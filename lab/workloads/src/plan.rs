@@ -75,7 +75,7 @@ pub struct Outcome {
 
 /// A run that a failure has ended.
 #[derive(Debug)]
-pub struct Cut {
+pub struct PartialRun {
     /// What ended it.
     pub failure: Box<Failure>,
     /// The command that shows it again, where there is one.
@@ -98,8 +98,8 @@ impl Plan {
 }
 
 /// A plan that was refused.
-impl From<Failure> for Cut {
+impl From<Failure> for PartialRun {
     fn from(failure: Failure) -> Self {
-        Cut { failure: Box::new(failure), replay: None, rows: Vec::new() }
+        PartialRun { failure: Box::new(failure), replay: None, rows: Vec::new() }
     }
 }

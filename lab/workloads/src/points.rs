@@ -1,24 +1,24 @@
 //! The points of a plan on the platform that they are to be run on: whether they can be, how many rows they give, and the
 //! measurement of one. What hardware and simulated machines have in common.
 
-use crate::bench_lock::{BenchLock, VisitLock};
+use crate::bench_lock::{BenchLock, BenchLockVisitor};
 use crate::conditions::{Conditions, End};
-use crate::lock::Ground;
+use crate::execution::Execution;
+use crate::lock::BenchPlatform;
 use crate::plan::{Failure, Point, Progress};
 use crate::wait_policy;
 use crate::workload::{self, Kind};
-use crate::world::World;
 use ondeck_core::Hardware;
 use ondeck_report::row::Row;
 
 /// Refuses points that cannot be run on `G`.
-pub(crate) fn check<G: Ground>(points: &[Point]) -> Result<(), Failure> {
+pub(crate) fn check<G: BenchPlatform>(points: &[Point]) -> Result<(), Failure> {
     let fault = |point: &Point| what_is_wrong_with::<G>(point).or_else(|| point.workload.fault(point.threads));
     points.iter().find_map(fault).map_or(Ok(()), |text| Err(Failure::Plan(text)))
 }
 
 /// Of the lock, or of what stands in its place.
-fn what_is_wrong_with<G: Ground>(point: &Point) -> Option<String> {
+fn what_is_wrong_with<G: BenchPlatform>(point: &Point) -> Option<String> {
     if point.workload.info().simulated_only && G::NAME == Hardware::NAME {
         return Some(format!("{} runs on simulated machines only: use `ondeck sim`", point.workload));
     }
@@ -33,10 +33,10 @@ fn what_is_wrong_with<G: Ground>(point: &Point) -> Option<String> {
 }
 
 /// Tells what a reader of the figures should know beforehand.
-pub(crate) fn explain<G: Ground>(points: &[Point], on_progress: &mut dyn FnMut(Progress)) {
+pub(crate) fn explain<G: BenchPlatform>(points: &[Point], on_progress: &mut dyn FnMut(Progress)) {
     let mut told: Vec<&str> = Vec::new();
     for point in points.iter().filter(|point| point.workload.kind == Kind::HandoffSlow) {
-        let blind = point.lock.visit::<G, _>(IsBlind) == Some(true);
+        let blind = point.lock.visit::<G, _>(BlindnessVisitor) == Some(true);
         if blind && !told.contains(&point.lock.as_str()) {
             told.push(point.lock.as_str());
         }
@@ -51,15 +51,15 @@ pub(crate) fn explain<G: Ground>(points: &[Point], on_progress: &mut dyn FnMut(P
 }
 
 /// How many rows one measurement of the point gives.
-pub(crate) fn n_rows<G: Ground>(point: &Point) -> usize {
-    point.workload.rows(point.lock.visit::<G, _>(HasFatForm) == Some(true))
+pub(crate) fn n_rows<G: BenchPlatform>(point: &Point) -> usize {
+    point.workload.rows(point.lock.visit::<G, _>(FatFormVisitor) == Some(true))
 }
 
 /// Whether a lock has a larger form.
-struct HasFatForm;
+struct FatFormVisitor;
 
-impl VisitLock for HasFatForm {
-    type Out = bool;
+impl BenchLockVisitor for FatFormVisitor {
+    type Output = bool;
 
     fn visit<L: BenchLock>(self) -> bool {
         L::HAS_FAT_FORM
@@ -67,10 +67,10 @@ impl VisitLock for HasFatForm {
 }
 
 /// Whether a lock cannot tell that a thread sleeps in it.
-struct IsBlind;
+struct BlindnessVisitor;
 
-impl VisitLock for IsBlind {
-    type Out = bool;
+impl BenchLockVisitor for BlindnessVisitor {
+    type Output = bool;
 
     fn visit<L: BenchLock>(self) -> bool {
         L::new().shows_sleeper().is_none()
@@ -78,10 +78,10 @@ impl VisitLock for IsBlind {
 }
 
 /// Measures a point that [`check`] has found no fault in; with a lock by `with_lock`.
-pub(crate) fn measure<G: Ground>(
+pub(crate) fn measure<G: BenchPlatform>(
     point: &Point,
     conditions: &Conditions,
-    with_lock: impl VisitLock<Out = Result<Vec<Row>, End>>,
+    with_lock: impl BenchLockVisitor<Output = Result<Vec<Row>, End>>,
 ) -> Result<Vec<Row>, End> {
     match point.lock.policy() {
         Some(policy) => workload::run_wait::<G>(policy, conditions),

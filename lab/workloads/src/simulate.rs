@@ -20,7 +20,7 @@ pub use origin::{fingerprint, origin_line};
 
 use crate::calibrate::{calibrate, machine_file};
 use crate::earlier;
-use crate::plan::{Cut, Failure, Outcome, Plan, Progress};
+use crate::plan::{Failure, Outcome, PartialRun, Plan, Progress};
 use crate::points;
 use crate::this_machine;
 use ondeck_sim::{Simulated, machine};
@@ -102,7 +102,7 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
 /// # Errors
 /// The first failure in the order of the plan, whichever was seen first, with the rows before it and those that an earlier
 /// run has finished.
-pub fn run(of: &MachinePlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Cut> {
+pub fn run(of: &MachinePlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun> {
     let plan = &of.plan;
     check(plan)?;
     let finished = jobs::finished(plan)?;

@@ -3,9 +3,9 @@
 mod flagship;
 mod monitors;
 
-pub use flagship::{Place, parse};
+pub use flagship::{TuningSlot, parse};
 
-use crate::bench_lock::VisitLock;
+use crate::bench_lock::BenchLockVisitor;
 use monitors::Spin;
 use ondeck_lineage::ondeck::Tuning;
 
@@ -64,7 +64,7 @@ impl Constants {
     }
 
     /// Does `visitor` with the lock that has these constants.
-    pub(crate) fn visit<P: Place, V: VisitLock>(self, visitor: V) -> V::Out {
+    pub(crate) fn visit<P: TuningSlot, V: BenchLockVisitor>(self, visitor: V) -> V::Output {
         match self {
             Constants::Flagship(tuning) => flagship::visit::<P, V>(tuning, visitor),
             Constants::Monitor(name, spin) => monitors::visit::<P, V>(name, spin, visitor),

@@ -1,8 +1,8 @@
-//! The promises of the flagship's condition variable, generic over the world.
+//! The promises of the flagship's condition variable, generic over the harness.
 
+use crate::harness::{CheckedCell, Harness, Job};
 #[cfg(feature = "models")]
 use crate::steps::contain;
-use crate::world::{Guarded, Job, World};
 use core::sync::atomic::{
     AtomicU64,
     Ordering::{AcqRel, Relaxed},
@@ -13,22 +13,22 @@ use ondeck_lineage::ondeck::{RawCondvar, RawOndeck, Waiter};
 use std::sync::Arc;
 
 /// A count of things to take, and the threads' own account of what happened.
-struct Shelf<W: World> {
-    lock: RawOndeck<W::Platform>,
-    filled: RawCondvar<W::Platform>,
-    things: W::Cell,
+struct ItemCount<H: Harness> {
+    lock: RawOndeck<H::Platform>,
+    filled: RawCondvar<H::Platform>,
+    things: H::Cell,
     /// Outsiders that have joined, and the one who puts for all.
-    arrived: <W::Platform as Platform>::U64,
+    arrived: <H::Platform as Platform>::U64,
     notified: AtomicU64,
     returned: AtomicU64,
 }
 
-impl<W: World> Shelf<W> {
+impl<H: Harness> ItemCount<H> {
     fn new() -> Arc<Self> {
-        Arc::new(Shelf {
+        Arc::new(ItemCount {
             lock: RawOndeck::new(),
             filled: RawCondvar::new(),
-            things: W::Cell::new(0),
+            things: H::Cell::new(0),
             arrived: Atomic::new(0),
             notified: AtomicU64::new(0),
             returned: AtomicU64::new(0),
@@ -83,7 +83,7 @@ impl<W: World> Shelf<W> {
         // SAFETY: fresh, made without a mutex, and `sleep` returns below.
         unsafe { self.filled.join(&waiter) };
         self.arrive(all);
-        let is_notified = self.filled.sleep(&waiter, |word, waiting| W::Platform::wait_on(word, waiting, None));
+        let is_notified = self.filled.sleep(&waiter, |word, waiting| H::Platform::wait_on(word, waiting, None));
         assert!(is_notified, "a wait without a deadline has ended");
         self.returned.fetch_add(1, Relaxed);
         waiter.reacquire(&self.lock, is_notified);
@@ -123,14 +123,14 @@ impl<W: World> Shelf<W> {
     }
 }
 
-fn play<W: World>(shelf: Arc<Shelf<W>>, jobs: Vec<Job>) {
-    W::run(jobs);
+fn play<H: Harness>(shelf: Arc<ItemCount<H>>, jobs: Vec<Job>) {
+    H::run(jobs);
     shelf.assert_rests();
 }
 
 /// As many takers as things, put one by one: every taker gets one, so no notification is lost, and each ends one wait.
-pub fn wakes_all_and_loses_none<W: World>(takers: usize, holds_while_notifying: bool) {
-    let shelf = Shelf::<W>::new();
+pub fn wakes_all_and_loses_none<H: Harness>(takers: usize, holds_while_notifying: bool) {
+    let shelf = ItemCount::<H>::new();
     let taker = |_| {
         let shelf = shelf.clone();
         Box::new(move || shelf.take(None)) as Job
@@ -142,16 +142,16 @@ pub fn wakes_all_and_loses_none<W: World>(takers: usize, holds_while_notifying: 
 }
 
 /// The same, and nobody is woken while the notifier holds the lock: a waiter that is notified then is pushed. Which steps
-/// were taken is known in the modelled worlds alone.
+/// were taken is known in the modelled harnesses alone.
 #[cfg(feature = "models")]
-pub fn wakes_nobody_into_the_lock<W: World>(takers: usize) {
-    wakes_all_and_loses_none::<W>(takers, true);
+pub fn wakes_nobody_into_the_lock<H: Harness>(takers: usize) {
+    wakes_all_and_loses_none::<H>(takers, true);
     assert!(!contain(&["invite"]), "a waiter is woken that can only wait for its notifier");
 }
 
 /// The same with one notification for all.
-pub fn wakes_all_at_once<W: World>(takers: usize) {
-    let shelf = Shelf::<W>::new();
+pub fn wakes_all_at_once<H: Harness>(takers: usize) {
+    let shelf = ItemCount::<H>::new();
     let taker = |_| {
         let shelf = shelf.clone();
         Box::new(move || shelf.take(None)) as Job
@@ -163,8 +163,8 @@ pub fn wakes_all_at_once<W: World>(takers: usize) {
 }
 
 /// Takers with a deadline beside takers without: a notification is never spent on a wait that reports a timeout.
-pub fn timeouts_race_with_notifications<W: World>(timed: usize, patient: usize, deadline_ns: u64) {
-    let shelf = Shelf::<W>::new();
+pub fn timeouts_race_with_notifications<H: Harness>(timed: usize, patient: usize, deadline_ns: u64) {
+    let shelf = ItemCount::<H>::new();
     let taker = |index: usize| {
         let shelf = shelf.clone();
         Box::new(move || shelf.take((index < timed).then_some(deadline_ns))) as Job
@@ -177,8 +177,8 @@ pub fn timeouts_race_with_notifications<W: World>(timed: usize, patient: usize, 
 
 /// Outsiders, which do not hold the lock when they begin to wait, beside takers. All are notified at once, perhaps while
 /// somebody releases the lock who has not heard of the outsiders. They acquire the lock by themselves.
-pub fn outsiders_acquire_by_themselves<W: World>(takers: usize, outsiders: usize, holds_while_notifying: bool) {
-    let shelf = Shelf::<W>::new();
+pub fn outsiders_acquire_by_themselves<H: Harness>(takers: usize, outsiders: usize, holds_while_notifying: bool) {
+    let shelf = ItemCount::<H>::new();
     let (things, all) = ((takers + outsiders) as u64, outsiders as u64 + 1);
     let waiter = |index: usize| {
         let shelf = shelf.clone();

@@ -4,19 +4,19 @@
 //! user that counts down to zero knows that all others have released, though some may still be on their way out of
 //! `release`.
 
-use crate::world::{Guarded, World};
+use crate::harness::{CheckedCell, Harness};
 use ondeck_lineage::RawLock;
 
 /// The object.
-pub struct Counted<W: World, L> {
+pub struct CountedObject<H: Harness, L> {
     lock: L,
-    users: W::Cell,
+    users: H::Cell,
 }
 
-impl<W: World, L: RawLock<Platform = W::Platform>> Counted<W, L> {
+impl<H: Harness, L: RawLock<Platform = H::Platform>> CountedObject<H, L> {
     /// An object with so many users.
     pub fn new(users: u64) -> Self {
-        Counted { lock: L::new(), users: W::Cell::new(users) }
+        CountedObject { lock: L::new(), users: H::Cell::new(users) }
     }
 
     /// Acquires and releases, and stays a user. `acquire` must return with the lock held.
@@ -53,14 +53,14 @@ impl<W: World, L: RawLock<Platform = W::Platform>> Counted<W, L> {
 }
 
 /// A pointer to a counted object, for the thread of one of its users.
-pub struct Reference<W: World, L>(pub *mut Counted<W, L>);
+pub struct Reference<H: Harness, L>(pub *mut CountedObject<H, L>);
 
 // SAFETY: what it points to is shared under its lock and kept alive by its count of users.
-unsafe impl<W: World, L> Send for Reference<W, L> {}
+unsafe impl<H: Harness, L> Send for Reference<H, L> {}
 
-impl<W: World, L> Reference<W, L> {
+impl<H: Harness, L> Reference<H, L> {
     /// The pointer. A method, so that a closure captures the reference and not the bare pointer in it.
-    pub fn pointer(&self) -> *mut Counted<W, L> {
+    pub fn pointer(&self) -> *mut CountedObject<H, L> {
         self.0
     }
 }

@@ -1,9 +1,9 @@
-//! The kernel's table of sleepers, for worlds whose threads are coroutines of one real thread.
+//! The kernel's table of sleepers, for harnesses whose threads are coroutines of one real thread.
 //!
 //! Between two points where the model checker may switch coroutines everything is atomic, so plain data will do. That
 //! also keeps the table from adding happens-before edges that no kernel promises.
 
-/// Who sleeps on which address, oldest first. `T` is how the world unparks a thread.
+/// Who sleeps on which address, oldest first. `T` is how the harness unparks a thread.
 pub(crate) struct Futex<T> {
     sleepers: Vec<Sleeper<T>>,
     next_ticket: u64,

@@ -1,6 +1,6 @@
-//! This machine as a [`World`], and two small tools of the stress tests.
+//! This machine as a [`Harness`], and two small tools of the stress tests.
 
-use crate::world::{Guarded, Job, World};
+use crate::harness::{CheckedCell, Harness, Job};
 use core::cell::UnsafeCell;
 use ondeck_core::{Hardware, Platform};
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Real threads.
 #[derive(Debug)]
-pub struct HardwareWorld;
+pub struct HardwareHarness;
 
 /// A plain number. Without exclusion updates get lost, and ThreadSanitizer reports the race.
 pub struct HardwareCell(UnsafeCell<u64>);
@@ -20,7 +20,7 @@ pub struct HardwareCell(UnsafeCell<u64>);
 // race: the test program misbehaves, which is what it is for.
 unsafe impl Sync for HardwareCell {}
 
-impl Guarded for HardwareCell {
+impl CheckedCell for HardwareCell {
     fn new(value: u64) -> Self {
         HardwareCell(UnsafeCell::new(value))
     }
@@ -35,7 +35,7 @@ impl Guarded for HardwareCell {
     }
 }
 
-impl World for HardwareWorld {
+impl Harness for HardwareHarness {
     type Platform = Hardware;
     type Cell = HardwareCell;
 

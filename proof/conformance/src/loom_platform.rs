@@ -1,4 +1,4 @@
-//! The seam inside loom: every schedule (up to a bound on preemptions) and every outcome that the memory model allows.
+//! The platform inside loom: every schedule (up to a bound on preemptions) and every outcome that the memory model allows.
 //!
 //! What is modelled how, and why:
 //! - **Waiting by address** is a table of sleepers beside loom. `wait_on` and `wake` meet in one relaxed RMW on an atomic
@@ -7,30 +7,30 @@
 //! - **Waking publishes too much**: loom's `unpark` makes the waker's past visible to the sleeper, which a lock must not
 //!   rely on. So models allow spurious returns: then the sleeper finds the new value by itself, without that edge.
 //! - **Time** has no speed. Whether the deadline has come, whether the tick counter has leapt, whether a wait ends for no
-//!   reason: each is a toss of a *coin* ([`Coins`]), of which loom explores both sides. Heads stays heads for a thread that
+//!   reason: each is a toss of a *coin* ([`LoomChoices`]), of which loom explores both sides. Heads stays heads for a thread that
 //!   has seen it, and for one that has paused since it saw tails.
 //! - **Pausing** is a yield, which loom needs to get out of a poll loop and which hides schedules, as it makes some other
 //!   thread move. So a thread's first pause is nothing at all, and models with `may_spin` off pause less. Once a thread
 //!   has paused [`PAUSES`] times, the rest of the execution is run but not explored: otherwise loom tries without end how
 //!   two spinners can alternate while the holder is not scheduled.
-//! - **A thread that ends in its sleep** is a panic without a message, which its property catches ([`Ended`]): the wait ends
+//! - **A thread that ends in its sleep** is a panic without a message, which its property catches ([`EndInSleep`]): the wait ends
 //!   as at a deadline, and what the lock does for such a thread has been done before.
 //! - **The end of life** of an atomic is a write to a `loom::cell::UnsafeCell` that every access reads: an access that does
 //!   not happen before the end is a causality violation. Locks and waiter records are checked by the same rule.
 //!
 //! Not modelled: wake order other than first in, first out; more than one clock; failure of a weak compare-exchange.
 
-use crate::coins::Coins;
+use crate::choices::LoomChoices;
 use crate::depth;
 use crate::futex::Futex;
-use crate::reproduce::Reproduce;
+use crate::harness::{CheckedCell, EndInSleep, Harness, Job};
+use crate::reproduce::ReproductionLine;
 use crate::steps;
-use crate::watched::{Access, Watched, Witness};
-use crate::world::{Ended, Guarded, Job, World};
+use crate::witnessed_atomic::{Access, Witness, WitnessedAtomic};
 use core::num::NonZeroU32;
 use core::sync::atomic::Ordering::Relaxed;
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
-use ondeck_core::{Platform, Running, Step, ThreadId, Waited};
+use ondeck_core::{Platform, RunState, Step, ThreadId, WaitEnd};
 use search::Search;
 use std::any::Any;
 use std::cell::RefCell;
@@ -156,7 +156,7 @@ impl Model {
     /// this order, whatever else happens between. A model that is named after a race must contain it.
     /// A search that was cut short is not held to that.
     pub fn check_containing(self, patterns: &[&'static [&'static str]], body: impl Fn() + Send + Sync + 'static) {
-        let _line = Reproduce::with("");
+        let _line = ReproductionLine::with("");
         let body = Arc::new(body);
         let mut most = (!depth::is_whole()).then_some(depth::MODEL);
         let mut search = self.explore(most, patterns, body.clone());
@@ -221,7 +221,7 @@ struct State {
     model: Model,
     /// The order of wait and wake calls; see the module's text.
     kernel: AtomicU32,
-    coins: Arc<Coins>,
+    coins: Arc<LoomChoices>,
     plain: RefCell<Plain>,
 }
 
@@ -258,7 +258,7 @@ impl State {
             longest_nap_ns: 0,
             graveyard: Vec::new(),
         };
-        State { model, kernel: AtomicU32::new(0), coins: Coins::mint(), plain: RefCell::new(plain) }
+        State { model, kernel: AtomicU32::new(0), coins: LoomChoices::mint(), plain: RefCell::new(plain) }
     }
 
     fn current() -> Rc<State> {
@@ -266,13 +266,13 @@ impl State {
     }
 
     fn has_expired(&self) -> bool {
-        self.model.may_expire && Coins::toss(&self.coins.expiry)
+        self.model.may_expire && LoomChoices::toss(&self.coins.expiry)
     }
 
     fn is_spurious(&self) -> bool {
         // No borrow is held while the coin is tossed: that is where loom may run another thread.
         let may = self.plain.borrow().spurious_left > 0;
-        let is = may && Coins::toss(&self.coins.spurious);
+        let is = may && LoomChoices::toss(&self.coins.spurious);
         if is {
             let mut plain = self.plain.borrow_mut();
             plain.spurious_left = plain.spurious_left.saturating_sub(1);
@@ -285,11 +285,11 @@ impl State {
         self.kernel.fetch_add(1, Relaxed);
     }
 
-    fn wait(&self, address: usize, is_unchanged: impl FnOnce() -> bool, deadline_ns: Option<u64>) -> Waited {
+    fn wait(&self, address: usize, is_unchanged: impl FnOnce() -> bool, deadline_ns: Option<u64>) -> WaitEnd {
         self.enter_kernel();
         let expires = deadline_ns.is_some() && self.has_expired();
         if self.is_spurious() || !is_unchanged() {
-            return Waited::Woken;
+            return WaitEnd::Woken;
         }
         let ticket = self.plain.borrow_mut().futex.enter(address, loom::thread::current());
         if expires {
@@ -297,21 +297,21 @@ impl State {
             self.enter_kernel();
             let mut plain = self.plain.borrow_mut();
             plain.now_ns = plain.now_ns.max(deadline_ns.unwrap_or(0));
-            return if plain.futex.leave(ticket) { Waited::TimedOut } else { Waited::Woken };
+            return if plain.futex.leave(ticket) { WaitEnd::TimedOut } else { WaitEnd::Woken };
         }
         while self.plain.borrow().futex.sleeps(ticket) {
             loom::thread::park();
         }
-        Waited::Woken
+        WaitEnd::Woken
     }
 
     /// Waits, or ends this thread.
-    fn or_end(&self, deadline_ns: Option<u64>, leave: impl Fn(), wait: impl Fn(Option<u64>) -> Waited) -> Waited {
+    fn or_end(&self, deadline_ns: Option<u64>, leave: impl Fn(), wait: impl Fn(Option<u64>) -> WaitEnd) -> WaitEnd {
         let may_end = self.model.may_end && deadline_ns.is_none();
         let waited = wait(if may_end { Some(DEADLINE_NS) } else { deadline_ns });
-        if may_end && waited == Waited::TimedOut {
+        if may_end && waited == WaitEnd::TimedOut {
             leave();
-            resume_unwind(Box::new(Ended));
+            resume_unwind(Box::new(EndInSleep));
         }
         waited
     }
@@ -379,17 +379,17 @@ impl State {
 pub struct LoomPlatform;
 
 /// Witness of an atomic's life under loom.
-pub struct Life {
+pub struct LoomWitness {
     end: loom::cell::UnsafeCell<()>,
     is_over: std::sync::atomic::AtomicBool,
 }
 
 // SAFETY: loom checks at run time what `Sync` would promise, and all its threads are coroutines of one real thread.
-unsafe impl Sync for Life {}
+unsafe impl Sync for LoomWitness {}
 
-impl Witness for Life {
+impl Witness for LoomWitness {
     fn new() -> Self {
-        Life { end: loom::cell::UnsafeCell::new(()), is_over: false.into() }
+        LoomWitness { end: loom::cell::UnsafeCell::new(()), is_over: false.into() }
     }
 
     // The end must come after every access, so the access is noted before it happens: noted later, it would look
@@ -405,7 +405,7 @@ impl Witness for Life {
     fn after(&self, _address: usize, _access: Access) {}
 }
 
-impl Drop for Life {
+impl Drop for LoomWitness {
     fn drop(&mut self) {
         self.is_over.store(true, Relaxed);
         if !std::thread::panicking() {
@@ -422,11 +422,11 @@ impl LoomPlatform {
 }
 
 impl Platform for LoomPlatform {
-    type U32 = Watched<AtomicU32, Life>;
-    type U64 = Watched<AtomicU64, Life>;
-    type Ptr<T: 'static> = Watched<AtomicPtr<T>, Life>;
+    type U32 = WitnessedAtomic<AtomicU32, LoomWitness>;
+    type U64 = WitnessedAtomic<AtomicU64, LoomWitness>;
+    type Ptr<T: 'static> = WitnessedAtomic<AtomicPtr<T>, LoomWitness>;
 
-    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
         let address = core::ptr::from_ref(word).addr();
         State::current().wait(address, || word.inner().fetch_or(0, Relaxed) == expected, deadline_ns)
     }
@@ -435,7 +435,7 @@ impl Platform for LoomPlatform {
         State::current().wake(word.addr(), n);
     }
 
-    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
         let address = core::ptr::from_ref(word).addr();
         let is_unchanged = || word.inner().fetch_or(0, Relaxed) >> 32 == expected >> 32;
         State::current().wait(address, is_unchanged, deadline_ns)
@@ -445,11 +445,11 @@ impl Platform for LoomPlatform {
         State::current().wake(word.addr(), n);
     }
 
-    fn wait_on_or_leave(word: &Self::U32, expected: u32, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+    fn wait_on_or_leave(word: &Self::U32, expected: u32, deadline_ns: Option<u64>, leave: impl Fn()) -> WaitEnd {
         State::current().or_end(deadline_ns, leave, |deadline_ns| Self::wait_on(word, expected, deadline_ns))
     }
 
-    fn wait_on_upper_or_leave(word: &Self::U64, expected: u64, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+    fn wait_on_upper_or_leave(word: &Self::U64, expected: u64, deadline_ns: Option<u64>, leave: impl Fn()) -> WaitEnd {
         State::current().or_end(deadline_ns, leave, |deadline_ns| Self::wait_on_upper(word, expected, deadline_ns))
     }
 
@@ -489,7 +489,7 @@ impl Platform for LoomPlatform {
         let leap = match state.model.time {
             Time::Stands => 0,
             Time::Leaps(ns) => ns,
-            Time::MayLeap(ns) => ns * u32::from(Coins::toss(&state.coins.leap)),
+            Time::MayLeap(ns) => ns * u32::from(LoomChoices::toss(&state.coins.leap)),
         };
         let mut plain = state.plain.borrow_mut();
         plain.ticks += u64::from(leap);
@@ -530,8 +530,8 @@ impl Platform for LoomPlatform {
         !State::current().is_far(address)
     }
 
-    fn is_running(_thread: ThreadId) -> Running {
-        Running::Unknown
+    fn is_running(_thread: ThreadId) -> RunState {
+        RunState::Unknown
     }
 
     fn step(step: Step) {
@@ -542,7 +542,7 @@ impl Platform for LoomPlatform {
 
 /// Loom's threads and cells. At most four threads at once.
 #[derive(Debug)]
-pub struct LoomWorld;
+pub struct LoomHarness;
 
 /// A number in a `loom::cell::UnsafeCell`: two accesses that no edge orders are a causality violation.
 pub struct LoomCell(loom::cell::UnsafeCell<u64>);
@@ -552,7 +552,7 @@ unsafe impl Sync for LoomCell {}
 // SAFETY: as above.
 unsafe impl Send for LoomCell {}
 
-impl Guarded for LoomCell {
+impl CheckedCell for LoomCell {
     fn new(value: u64) -> Self {
         LoomCell(loom::cell::UnsafeCell::new(value))
     }
@@ -567,7 +567,7 @@ impl Guarded for LoomCell {
     }
 }
 
-impl World for LoomWorld {
+impl Harness for LoomHarness {
     type Platform = LoomPlatform;
     type Cell = LoomCell;
 

@@ -7,7 +7,7 @@
 //! **Bypass.** From a thread's first change of a word in an acquisition (its doorway: from here on the lock can know of it) to the
 //! end of that acquisition, entries of other threads are counted.
 
-use crate::watched::Access;
+use crate::witnessed_atomic::Access;
 use std::collections::BTreeMap;
 
 /// Looks in a row that are still a first look. The flagship's first look polls six times at most with its default
@@ -44,14 +44,14 @@ impl Report {
 
 /// Watches one execution.
 #[derive(Debug, Default)]
-pub(crate) struct Monitor {
-    threads: BTreeMap<usize, Watch>,
+pub(crate) struct ExecutionObserver {
+    threads: BTreeMap<usize, ThreadObservation>,
     entries: u64,
     pub(crate) report: Report,
 }
 
 #[derive(Debug, Default)]
-struct Watch {
+struct ThreadObservation {
     /// The last step.
     step: &'static str,
     /// Looks in a row, by address.
@@ -61,7 +61,7 @@ struct Watch {
     doorway: Option<u64>,
 }
 
-impl Monitor {
+impl ExecutionObserver {
     pub(crate) fn access(&mut self, thread: usize, address: usize, access: Access) {
         let entries = self.entries;
         let watch = self.threads.entry(thread).or_default();
@@ -76,7 +76,8 @@ impl Monitor {
         let looks = watch.looks.entry(address).or_default();
         *looks += 1;
         if *looks >= PATIENT_LOOKS {
-            let polls = |watch: &Watch| watch.looks.get(&address).is_some_and(|&looks| looks >= PATIENT_LOOKS);
+            let polls =
+                |watch: &ThreadObservation| watch.looks.get(&address).is_some_and(|&looks| looks >= PATIENT_LOOKS);
             let pollers = self.threads.values().filter(|watch| polls(watch)).count();
             self.report.pollers = self.report.pollers.max(pollers);
             if !at_latch {

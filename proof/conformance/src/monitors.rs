@@ -1,25 +1,25 @@
-//! The promises of monitors, generic over the world and the constants.
+//! The promises of monitors, generic over the harness and the constants.
 
-use crate::side_objects::{MonitorUnderTest, MonitorWorld};
-use crate::world::{Guarded, Job};
+use crate::harness::{CheckedCell, Job};
+use crate::side_objects::{MonitorHarness, MonitorUnderTest};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_core::{Atomic, Platform};
 use ondeck_lineage::NotHeld;
 use ondeck_lineage::monitor::Tuning;
-use ondeck_lineage::{RawLock, Tuned};
+use ondeck_lineage::{RawLock, TuningSource};
 use std::sync::{Arc, Mutex};
 
 /// A monitor, the data that it guards, and an account that does not rely on it.
-struct Ward<W: MonitorWorld, C: Tuned<Tuning>> {
-    monitor: W::Monitor<C>,
-    data: W::Cell,
+struct GuardedMonitor<H: MonitorHarness, C: TuningSource<Tuning>> {
+    monitor: H::Monitor<C>,
+    data: H::Cell,
     count: AtomicU64,
 }
 
-impl<W: MonitorWorld, C: Tuned<Tuning>> Ward<W, C> {
+impl<H: MonitorHarness, C: TuningSource<Tuning>> GuardedMonitor<H, C> {
     fn new() -> Arc<Self> {
-        Arc::new(Ward { monitor: W::Monitor::<C>::new(), data: W::Cell::new(0), count: AtomicU64::new(0) })
+        Arc::new(GuardedMonitor { monitor: H::Monitor::<C>::new(), data: H::Cell::new(0), count: AtomicU64::new(0) })
     }
 
     /// The data, changed. The caller is inside.
@@ -53,15 +53,18 @@ impl<W: MonitorWorld, C: Tuned<Tuning>> Ward<W, C> {
     }
 }
 
-fn job<W: MonitorWorld, C: Tuned<Tuning>>(ward: &Arc<Ward<W, C>>, body: fn(&Ward<W, C>)) -> Job {
+fn job<H: MonitorHarness, C: TuningSource<Tuning>>(
+    ward: &Arc<GuardedMonitor<H, C>>,
+    body: fn(&GuardedMonitor<H, C>),
+) -> Job {
     let ward = ward.clone();
     Box::new(move || body(&ward))
 }
 
 /// Each thread enters `levels` times, one in the other, by acquiring and by trying, and changes the data on each level, on the way in and out.
-pub fn nests<W: MonitorWorld, C: Tuned<Tuning>>(threads: usize, levels: usize) {
-    W::begin(3);
-    let ward = Ward::<W, C>::new();
+pub fn nests<H: MonitorHarness, C: TuningSource<Tuning>>(threads: usize, levels: usize) {
+    H::begin(3);
+    let ward = GuardedMonitor::<H, C>::new();
     let nest = |_| {
         let ward = ward.clone();
         let entering = move || {
@@ -85,14 +88,14 @@ pub fn nests<W: MonitorWorld, C: Tuned<Tuning>>(threads: usize, levels: usize) {
         };
         Box::new(entering) as Job
     };
-    W::run((0..threads).map(nest).collect());
+    H::run((0..threads).map(nest).collect());
     ward.assert_rests();
 }
 
 /// A thread two levels deep waits for a thing, which another one puts; afterwards it is two levels deep again.
-pub fn wait_restores_levels<W: MonitorWorld, C: Tuned<Tuning>>() {
-    W::begin(2);
-    let ward = Ward::<W, C>::new();
+pub fn wait_restores_levels<H: MonitorHarness, C: TuningSource<Tuning>>() {
+    H::begin(2);
+    let ward = GuardedMonitor::<H, C>::new();
     let taking = job(&ward, |ward| {
         ward.monitor.acquire();
         ward.monitor.acquire();
@@ -113,15 +116,15 @@ pub fn wait_restores_levels<W: MonitorWorld, C: Tuned<Tuning>>() {
         assert!(ward.monitor.pulse().is_ok());
         ward.exit();
     });
-    W::run(vec![taking, putting]);
+    H::run(vec![taking, putting]);
     ward.assert_rests();
 }
 
 /// Takers, of which some give up at the deadline, and as many things, each announced by a pulse. A pulse ends one wait,
 /// and none that reports a timeout.
-pub fn pulse_meets_timeout<W: MonitorWorld, C: Tuned<Tuning>>(timed: usize, patient: usize, deadline_ns: u64) {
-    W::begin(2);
-    let ward = Ward::<W, C>::new();
+pub fn pulse_meets_timeout<H: MonitorHarness, C: TuningSource<Tuning>>(timed: usize, patient: usize, deadline_ns: u64) {
+    H::begin(2);
+    let ward = GuardedMonitor::<H, C>::new();
     let (pulsed, returned) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let taking = |index: usize| {
         let (ward, returned) = (ward.clone(), returned.clone());
@@ -147,15 +150,15 @@ pub fn pulse_meets_timeout<W: MonitorWorld, C: Tuned<Tuning>>(timed: usize, pati
         }
     };
     jobs.push(Box::new(put));
-    W::run(jobs);
+    H::run(jobs);
     assert!(ward.monitor.is_at_rest());
     assert_eq!(pulsed.load(Relaxed), returned.load(Relaxed), "pulses that found somebody, and waits that they ended");
 }
 
-/// Waiters note their places; one pulse after the other lets out whoever has the least.
-pub fn pulses_in_order<W: MonitorWorld, C: Tuned<Tuning>>(waiters: u64) {
-    W::begin(2);
-    let ward = Ward::<W, C>::new();
+/// Waiters note their places; one pulse after the other lets out the waiter that has the least.
+pub fn pulses_in_order<H: MonitorHarness, C: TuningSource<Tuning>>(waiters: u64) {
+    H::begin(2);
+    let ward = GuardedMonitor::<H, C>::new();
     // The data counts those that wait, and from 1000 on those that are back.
     let wait = |_| {
         job(&ward, |ward| {
@@ -178,17 +181,17 @@ pub fn pulses_in_order<W: MonitorWorld, C: Tuned<Tuning>>(waiters: u64) {
                 n_pulses += 1;
             }
             pulsing.exit();
-            W::Platform::yield_now();
+            H::Platform::yield_now();
         }
     }));
-    W::run(jobs);
+    H::run(jobs);
     assert!(ward.monitor.is_at_rest());
 }
 
 /// One pulse for all that wait; those that come later find the thing that they wait for.
-pub fn pulses_all<W: MonitorWorld, C: Tuned<Tuning>>(waiters: usize) {
-    W::begin(2);
-    let ward = Ward::<W, C>::new();
+pub fn pulses_all<H: MonitorHarness, C: TuningSource<Tuning>>(waiters: usize) {
+    H::begin(2);
+    let ward = GuardedMonitor::<H, C>::new();
     let wait = |_| {
         job(&ward, |ward| {
             ward.monitor.acquire();
@@ -205,28 +208,28 @@ pub fn pulses_all<W: MonitorWorld, C: Tuned<Tuning>>(waiters: usize) {
         assert!(ward.monitor.pulse_all().is_ok());
         ward.exit();
     }));
-    W::run(jobs);
+    H::run(jobs);
     assert!(ward.monitor.is_at_rest());
 }
 
 /// Monitors that lend each other their side objects: each thread visits each monitor, in an order of its own.
-pub fn share_side_objects<W: MonitorWorld, C: Tuned<Tuning>>(threads: usize, objects: usize) {
-    W::begin(objects);
-    let wards = [Ward::<W, C>::new(), Ward::new()];
+pub fn share_side_objects<H: MonitorHarness, C: TuningSource<Tuning>>(threads: usize, objects: usize) {
+    H::begin(objects);
+    let wards = [GuardedMonitor::<H, C>::new(), GuardedMonitor::new()];
     let visit = |index: usize| {
         let wards = wards.clone();
         Box::new(move || (0..wards.len()).for_each(|at| wards[(index + at) % wards.len()].visit())) as Job
     };
-    W::run((0..threads).map(visit).collect());
+    H::run((0..threads).map(visit).collect());
     wards.iter().for_each(|ward| ward.assert_rests());
 }
 
 /// A latecomer to the first monitor must not wait in the second, which has got its side object: it holds a third lock
 /// for which the thread in the second waits.
-pub fn latecomer_does_not_wait<W: MonitorWorld, C: Tuned<Tuning>>() {
-    W::begin(3);
-    let (first, second) = (Ward::<W, C>::new(), Ward::<W, C>::new());
-    let third = Arc::new(ondeck_lineage::RawTas::<W::Platform>::new());
+pub fn latecomer_does_not_wait<H: MonitorHarness, C: TuningSource<Tuning>>() {
+    H::begin(3);
+    let (first, second) = (GuardedMonitor::<H, C>::new(), GuardedMonitor::<H, C>::new());
+    let third = Arc::new(ondeck_lineage::RawTas::<H::Platform>::new());
     let (late, early) = ((first.clone(), third.clone()), (first.clone(), second.clone(), third.clone()));
     let latecomer = move || {
         late.1.acquire();
@@ -242,17 +245,17 @@ pub fn latecomer_does_not_wait<W: MonitorWorld, C: Tuned<Tuning>>() {
         unsafe { early.2.release() };
         early.1.exit();
     };
-    W::run(vec![Box::new(latecomer), Box::new(user)]);
+    H::run(vec![Box::new(latecomer), Box::new(user)]);
     first.assert_rests();
     second.assert_rests();
 }
 
 /// A thread leaks its levels of a fat monitor, which another thread drops. The side object must not come to a second
 /// monitor with the number of that thread in it, or the thread takes itself to be inside there.
-pub fn leaked_levels_are_not_found_again<W: MonitorWorld, C: Tuned<Tuning>>() {
-    W::begin(4);
-    let second = Ward::<W, C>::new();
-    let first = Arc::new((Mutex::new(None), <W::Platform as Platform>::U32::new(0)));
+pub fn leaked_levels_are_not_found_again<H: MonitorHarness, C: TuningSource<Tuning>>() {
+    H::begin(4);
+    let second = GuardedMonitor::<H, C>::new();
+    let first = Arc::new((Mutex::new(None), <H::Platform as Platform>::U32::new(0)));
     fn inflate(monitor: &impl MonitorUnderTest) {
         monitor.acquire();
         while !monitor.is_inflated() {
@@ -261,7 +264,7 @@ pub fn leaked_levels_are_not_found_again<W: MonitorWorld, C: Tuned<Tuning>>() {
     }
     let (leaked, dropped, beside) = (first.clone(), first.clone(), second.clone());
     let leak = move || {
-        let monitor = W::Monitor::<C>::new();
+        let monitor = H::Monitor::<C>::new();
         inflate(&monitor);
         *leaked.0.lock().expect("nobody panics") = Some(monitor);
         leaked.1.store(1, Release);
@@ -275,46 +278,46 @@ pub fn leaked_levels_are_not_found_again<W: MonitorWorld, C: Tuned<Tuning>>() {
     let drop_and_enter = move || {
         if dropped.1.load(Acquire) == 1 {
             drop(dropped.0.lock().expect("nobody panics").take());
-            // And stays inside, so that whoever gets in as well is seen to.
+            // And stays inside, so that a second thread inside is noticed.
             inflate(&ward.monitor);
             ward.change(|data| data + 1);
         }
     };
-    W::run(vec![Box::new(leak), Box::new(drop_and_enter)]);
+    H::run(vec![Box::new(leak), Box::new(drop_and_enter)]);
     // Not before, as nothing orders their ends after the other thread's use.
     drop((first, second));
 }
 
 /// Without memory for side objects a monitor is a slow lock, but one.
-pub fn manages_without_side_objects<W: MonitorWorld, C: Tuned<Tuning>>(threads: usize) {
-    W::begin(0);
-    let ward = Ward::<W, C>::new();
-    W::run((0..threads).map(|_| job(&ward, Ward::visit)).collect());
+pub fn manages_without_side_objects<H: MonitorHarness, C: TuningSource<Tuning>>(threads: usize) {
+    H::begin(0);
+    let ward = GuardedMonitor::<H, C>::new();
+    H::run((0..threads).map(|_| job(&ward, GuardedMonitor::visit)).collect());
     ward.assert_rests();
 }
 
 /// A thread that is not inside can neither wait nor pulse, thin or fat, whoever is inside.
-pub fn misuse_is_refused<W: MonitorWorld, C: Tuned<Tuning>>() {
-    W::begin(2);
-    let ward = Ward::<W, C>::new();
-    let refuses = |ward: &Ward<W, C>| {
+pub fn misuse_is_refused<H: MonitorHarness, C: TuningSource<Tuning>>() {
+    H::begin(2);
+    let ward = GuardedMonitor::<H, C>::new();
+    let refuses = |ward: &GuardedMonitor<H, C>| {
         let answers = (ward.monitor.wait(None), ward.monitor.pulse(), ward.monitor.pulse_all());
         assert_eq!(answers, (Err(NotHeld), Err(NotHeld), Err(NotHeld)));
     };
     refuses(&ward);
     ward.monitor.acquire();
-    W::run(vec![job(&ward, refuses), job(&ward, refuses)]);
+    H::run(vec![job(&ward, refuses), job(&ward, refuses)]);
     // Not by a wait: where time is modelled, a deadline need not come while nobody else runs.
     let more = (0..).take_while(|_| !ward.monitor.is_inflated()).map(|_| ward.monitor.acquire()).count();
-    W::run(vec![job(&ward, refuses), job(&ward, refuses)]);
+    H::run(vec![job(&ward, refuses), job(&ward, refuses)]);
     (0..=more).for_each(|_| ward.exit());
     refuses(&ward);
 }
 
 /// A monitor that has become fat stays so for the first calm exits, at least `at_least` of them, and not for ever.
-pub fn deflates_when_calm<W: MonitorWorld, C: Tuned<Tuning>>(at_least: usize) {
-    W::begin(1);
-    let ward = Ward::<W, C>::new();
+pub fn deflates_when_calm<H: MonitorHarness, C: TuningSource<Tuning>>(at_least: usize) {
+    H::begin(1);
+    let ward = GuardedMonitor::<H, C>::new();
     // The second time with the object that the first has given back.
     for _ in 0..2 {
         let entered = (0..).take_while(|_| !ward.monitor.is_inflated()).map(|_| ward.monitor.acquire()).count();

@@ -1,9 +1,9 @@
 //! Random schedules of one core on which some threads have priority, as under SCHED_FIFO.
 //!
 //! While a thread with priority can run, no thread without does, however often the first pauses or yields: the others
-//! get the core only while it sleeps, on a word or for a time. So whoever waits for a thread that has lost the core to it,
-//! and does not sleep, waits until the schedule's steps are used up. Which threads have priority, and after how many
-//! steps of the others each of them comes, is drawn anew for each execution.
+//! get the core only while it sleeps, on a word or for a time. So a thread that waits for one that has lost the core to
+//! it, and does not sleep, waits until the schedule's steps are used up. Which threads have priority, and after how
+//! many steps of the others each of them comes, is drawn anew for each execution.
 
 use shuttle::scheduler::{RandomScheduler, Schedule, Scheduler, Task, TaskId};
 use std::cell::RefCell;
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 
 thread_local! {
     /// For the execution that runs on this real thread.
-    static CLASSES: RefCell<Classes> = const { RefCell::new(Classes { first: 0, asleep: BTreeMap::new() }) };
+    static CLASSES: RefCell<PriorityClasses> = const { RefCell::new(PriorityClasses { first: 0, asleep: BTreeMap::new() }) };
 }
 
 #[derive(Default)]
-struct Classes {
+struct PriorityClasses {
     /// Threads with priority, a bit each.
     first: u64,
     /// Those of them that sleep for a time: after so many steps of others they are back.
     asleep: BTreeMap<usize, u64>,
 }
 
-impl Classes {
+impl PriorityClasses {
     fn has_priority(&self, task: &Task) -> bool {
         self.first >> (usize::from(task.id()) % 64) & 1 == 1
     }
@@ -59,15 +59,15 @@ pub(crate) fn forget() {
 }
 
 /// The scheduler of that core.
-pub(crate) struct ByPriority(RandomScheduler);
+pub(crate) struct PriorityScheduler(RandomScheduler);
 
-impl ByPriority {
+impl PriorityScheduler {
     pub(crate) fn new(seed: u64, executions: usize) -> Self {
-        ByPriority(RandomScheduler::new_from_seed(seed, executions))
+        PriorityScheduler(RandomScheduler::new_from_seed(seed, executions))
     }
 }
 
-impl Scheduler for ByPriority {
+impl Scheduler for PriorityScheduler {
     fn new_execution(&mut self) -> Option<Schedule> {
         let schedule = self.0.new_execution()?;
         // A thread in four. Never the first, which only starts the others.
@@ -75,7 +75,7 @@ impl Scheduler for ByPriority {
         let within = |draw: u64| 1 + (draw >> 8) % (1 << (draw % 9));
         let asleep =
             (0..64).filter(|thread| first >> thread & 1 == 1).map(|thread| (thread, within(self.0.next_u64())));
-        CLASSES.set(Classes { first, asleep: asleep.collect() });
+        CLASSES.set(PriorityClasses { first, asleep: asleep.collect() });
         Some(schedule)
     }
 

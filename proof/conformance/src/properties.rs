@@ -1,11 +1,11 @@
-//! The promises, one function each, generic over the world and the lock.
+//! The promises, one function each, generic over the harness and the lock.
 //!
 //! A function returns when all its threads have finished, so each of them also claims that no wake-up is lost. How a
-//! violation shows depends on the world: loom reports a race, a deadlock or a touch after the end of life; on
+//! violation shows depends on the harness: loom reports a race, a deadlock or a touch after the end of life; on
 //! hardware a lost wake-up hangs until the test's watchdog ends it.
 
-use crate::counted::{Counted, Reference};
-use crate::world::{Ended, Guarded, Job, World};
+use crate::counted::{CountedObject, Reference};
+use crate::harness::{CheckedCell, EndInSleep, Harness, Job};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ondeck_core::Platform;
 use ondeck_lineage::{RawLock, RawMonitor, RawTimedLock};
@@ -13,15 +13,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// A lock, the data that it guards, and a count of acquisitions that does not rely on the lock.
-struct Shared<W: World, L> {
+struct Shared<H: Harness, L> {
     lock: L,
-    data: W::Cell,
+    data: H::Cell,
     entered: AtomicU64,
 }
 
-impl<W: World, L: RawLock<Platform = W::Platform>> Shared<W, L> {
+impl<H: Harness, L: RawLock<Platform = H::Platform>> Shared<H, L> {
     fn new() -> Arc<Self> {
-        Arc::new(Shared { lock: L::new(), data: W::Cell::new(0), entered: AtomicU64::new(0) })
+        Arc::new(Shared { lock: L::new(), data: H::Cell::new(0), entered: AtomicU64::new(0) })
     }
 
     fn section(&self) {
@@ -47,66 +47,66 @@ impl<W: World, L: RawLock<Platform = W::Platform>> Shared<W, L> {
 }
 
 /// Runs one job per entry of `roles` and then asserts that the lock rests.
-fn play<W: World, L: RawLock<Platform = W::Platform>>(roles: Vec<fn(&Shared<W, L>)>, rounds: usize) -> u64 {
-    let shared = Shared::<W, L>::new();
+fn play<H: Harness, L: RawLock<Platform = H::Platform>>(roles: Vec<fn(&Shared<H, L>)>, rounds: usize) -> u64 {
+    let shared = Shared::<H, L>::new();
     let jobs = roles.into_iter().map(|role| {
         let shared = shared.clone();
         Box::new(move || (0..rounds).for_each(|_| role(&shared))) as Job
     });
-    W::run(jobs.collect());
+    H::run(jobs.collect());
     shared.assert_rests();
     shared.entered.load(Relaxed)
 }
 
-fn acquirer<W: World, L: RawLock<Platform = W::Platform>>(shared: &Shared<W, L>) {
+fn acquirer<H: Harness, L: RawLock<Platform = H::Platform>>(shared: &Shared<H, L>) {
     shared.lock.acquire();
     shared.section();
 }
 
-fn tryer<W: World, L: RawLock<Platform = W::Platform>>(shared: &Shared<W, L>) {
+fn tryer<H: Harness, L: RawLock<Platform = H::Platform>>(shared: &Shared<H, L>) {
     if shared.lock.try_acquire() {
         shared.section();
     }
 }
 
 /// Mutual exclusion, visibility of the data, no lost wake-up, rest at the end.
-pub fn exclusion<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, rounds: usize) {
-    let entered = play::<W, L>(vec![acquirer; threads], rounds);
+pub fn exclusion<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize, rounds: usize) {
+    let entered = play::<H, L>(vec![acquirer; threads], rounds);
     assert_eq!(entered, (threads * rounds) as u64);
 }
 
 /// As [`exclusion`], of a monitor that has its large form from the beginning.
-pub fn exclusion_inflated<W: World, L: RawMonitor<Platform = W::Platform>>(threads: usize, rounds: usize) {
-    let shared = Shared::<W, L>::new();
+pub fn exclusion_inflated<H: Harness, L: RawMonitor<Platform = H::Platform>>(threads: usize, rounds: usize) {
+    let shared = Shared::<H, L>::new();
     shared.lock.inflate();
     let jobs = (0..threads).map(|_| {
         let shared = shared.clone();
         Box::new(move || (0..rounds).for_each(|_| acquirer(&shared))) as Job
     });
-    W::run(jobs.collect());
+    H::run(jobs.collect());
     shared.assert_rests();
 }
 
 /// A try beside waiting threads disturbs nobody; alone it succeeds.
-pub fn tries<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, rounds: usize) {
-    let mut roles: Vec<fn(&Shared<W, L>)> = vec![acquirer; threads - 1];
+pub fn tries<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize, rounds: usize) {
+    let mut roles: Vec<fn(&Shared<H, L>)> = vec![acquirer; threads - 1];
     roles.push(tryer);
-    let entered = play::<W, L>(roles, rounds);
+    let entered = play::<H, L>(roles, rounds);
     assert!(entered >= ((threads - 1) * rounds) as u64);
 }
 
-/// Whoever gives up does so after its deadline.
-fn assert_over<W: World>(deadline_ns: u64) {
-    assert!(W::Platform::now_ns() >= deadline_ns, "given up before the deadline");
+/// A thread that gives up does so after its deadline.
+fn assert_over<H: Harness>(deadline_ns: u64) {
+    assert!(H::Platform::now_ns() >= deadline_ns, "given up before the deadline");
 }
 
-/// Acquisitions with a deadline: `timed` of the threads give up whenever the world lets `deadline_ns` pass.
-pub fn timed<W, L>(threads: usize, timed: usize, rounds: usize, deadline_ns: u64)
+/// Acquisitions with a deadline: `timed` of the threads give up whenever the harness lets `deadline_ns` pass.
+pub fn timed<H, L>(threads: usize, timed: usize, rounds: usize, deadline_ns: u64)
 where
-    W: World,
-    L: RawTimedLock<Platform = W::Platform>,
+    H: Harness,
+    L: RawTimedLock<Platform = H::Platform>,
 {
-    let shared = Shared::<W, L>::new();
+    let shared = Shared::<H, L>::new();
     let jobs = (0..threads).map(|index| {
         let shared = shared.clone();
         Box::new(move || {
@@ -114,25 +114,25 @@ where
                 if index >= timed {
                     shared.lock.acquire();
                 } else if !shared.lock.try_acquire_until(deadline_ns) {
-                    assert_over::<W>(deadline_ns);
+                    assert_over::<H>(deadline_ns);
                     continue;
                 }
                 shared.section();
             }
         }) as Job
     });
-    W::run(jobs.collect());
+    H::run(jobs.collect());
     shared.assert_rests();
     assert!(shared.entered.load(Relaxed) >= ((threads - timed) * rounds) as u64);
 }
 
 /// As [`timed`], with one round, behind a holder that has the lock before the others come and only has to release it.
-pub fn behind_a_holder<W, L>(waiters: usize, timed: usize, deadline_ns: u64)
+pub fn behind_a_holder<H, L>(waiters: usize, timed: usize, deadline_ns: u64)
 where
-    W: World,
-    L: RawTimedLock<Platform = W::Platform>,
+    H: Harness,
+    L: RawTimedLock<Platform = H::Platform>,
 {
-    let shared = Shared::<W, L>::new();
+    let shared = Shared::<H, L>::new();
     shared.lock.acquire();
     let wait = |index: usize| {
         let shared = shared.clone();
@@ -142,7 +142,7 @@ where
             } else if shared.lock.try_acquire_until(deadline_ns) {
                 shared.section();
             } else {
-                assert_over::<W>(deadline_ns);
+                assert_over::<H>(deadline_ns);
             }
         }) as Job
     };
@@ -150,19 +150,19 @@ where
     // First, since the last is run by a model's first thread: a holder that need not be preempted to be waited for.
     let mut jobs: Vec<Job> = vec![Box::new(move || held.section())];
     jobs.extend((0..waiters).map(wait));
-    W::run(jobs);
+    H::run(jobs);
     shared.assert_rests();
 }
 
-/// As [`behind_a_holder`], without deadlines, in a world where any waiter may end in its sleep: the others get in all the same.
-pub fn outlived<W: World, L: RawLock<Platform = W::Platform>>(waiters: usize) {
-    let shared = Shared::<W, L>::new();
+/// As [`behind_a_holder`], without deadlines, in a harness where any waiter may end in its sleep: the others get in all the same.
+pub fn outlived<H: Harness, L: RawLock<Platform = H::Platform>>(waiters: usize) {
+    let shared = Shared::<H, L>::new();
     shared.lock.acquire();
     let wait = |_| {
         let shared = shared.clone();
         Box::new(move || match catch_unwind(AssertUnwindSafe(|| shared.lock.acquire())) {
             Ok(()) => shared.section(),
-            Err(end) if end.is::<Ended>() => {}
+            Err(end) if end.is::<EndInSleep>() => {}
             Err(panic) => resume_unwind(panic),
         }) as Job
     };
@@ -170,29 +170,29 @@ pub fn outlived<W: World, L: RawLock<Platform = W::Platform>>(waiters: usize) {
     // First, as in `behind_a_holder`.
     let mut jobs: Vec<Job> = vec![Box::new(move || held.section())];
     jobs.extend((0..waiters).map(wait));
-    W::run(jobs);
+    H::run(jobs);
     shared.assert_rests();
 }
 
 /// Others wait when the holder releases, and somebody tries once, into whatever goes on meanwhile.
-pub fn tried_meanwhile<W: World, L: RawLock<Platform = W::Platform>>(waiters: usize) {
-    let shared = Shared::<W, L>::new();
+pub fn tried_meanwhile<H: Harness, L: RawLock<Platform = H::Platform>>(waiters: usize) {
+    let shared = Shared::<H, L>::new();
     shared.lock.acquire();
-    let job = |role: fn(&Shared<W, L>)| {
+    let job = |role: fn(&Shared<H, L>)| {
         let shared = shared.clone();
         Box::new(move || role(&shared)) as Job
     };
     // The holder first, as in `behind_a_holder`.
     let mut jobs = vec![job(Shared::section), job(tryer)];
     jobs.extend((0..waiters).map(|_| job(acquirer)));
-    W::run(jobs);
+    H::run(jobs);
     shared.assert_rests();
 }
 
 /// A reentrant lock: its holder gets in `depth` times, by acquiring and by trying, and others only when it has left as
 /// often.
-pub fn nesting<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, rounds: usize, depth: usize) {
-    let shared = Shared::<W, L>::new();
+pub fn nesting<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize, rounds: usize, depth: usize) {
+    let shared = Shared::<H, L>::new();
     let jobs = (0..threads).map(|_| {
         let shared = shared.clone();
         Box::new(move || {
@@ -209,17 +209,17 @@ pub fn nesting<W: World, L: RawLock<Platform = W::Platform>>(threads: usize, rou
             }
         }) as Job
     });
-    W::run(jobs.collect());
+    H::run(jobs.collect());
     shared.assert_rests();
     assert_eq!(shared.entered.load(Relaxed), (threads * rounds * depth) as u64);
 }
 
 /// A monitor: `waiters` threads wait, entered twice, until there is something for each of them; one thread provides it
 /// and pulses, all at once or one by one.
-pub fn pulses<W: World, L: RawMonitor<Platform = W::Platform>>(waiters: usize, all_at_once: bool) {
-    let shared = Shared::<W, L>::new();
+pub fn pulses<H: Harness, L: RawMonitor<Platform = H::Platform>>(waiters: usize, all_at_once: bool) {
+    let shared = Shared::<H, L>::new();
     // SAFETY: callers have acquired the lock.
-    let change = |shared: &Shared<W, L>, by: i64| unsafe { shared.data.update(|count| count.wrapping_add_signed(by)) };
+    let change = |shared: &Shared<H, L>, by: i64| unsafe { shared.data.update(|count| count.wrapping_add_signed(by)) };
     let take = |_| {
         let shared = shared.clone();
         Box::new(move || {
@@ -250,48 +250,48 @@ pub fn pulses<W: World, L: RawMonitor<Platform = W::Platform>>(waiters: usize, a
         // SAFETY: acquired above.
         unsafe { provider.lock.release() };
     }));
-    W::run(jobs);
+    H::run(jobs);
     shared.assert_rests();
 }
 
 /// Nothing touches the lock after the releasing write: the last of `threads` users frees it right after its release,
 /// whatever the others are doing on their way out.
 ///
-/// Waiter records are checked by the way: the modelled worlds notice when one is touched after its owner has left.
-pub fn freeing<W: World, L: RawLock<Platform = W::Platform>>(threads: usize) {
-    freeing_by::<W, L>(threads, |_, lock| lock.acquire());
+/// Waiter records are checked by the way: the modelled harnesses notice when one is touched after its owner has left.
+pub fn freeing<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize) {
+    freeing_by::<H, L>(threads, |_, lock| lock.acquire());
 }
 
 /// As [`freeing`], with the even threads attempting a timed acquisition first: a waiter that has given up and comes
 /// back.
-pub fn freeing_timed<W, L>(threads: usize, deadline_ns: u64)
+pub fn freeing_timed<H, L>(threads: usize, deadline_ns: u64)
 where
-    W: World,
-    L: RawTimedLock<Platform = W::Platform>,
+    H: Harness,
+    L: RawTimedLock<Platform = H::Platform>,
 {
-    freeing_by::<W, L>(threads, move |index, lock| {
+    freeing_by::<H, L>(threads, move |index, lock| {
         if index % 2 == 1 || !lock.try_acquire_until(deadline_ns) {
             lock.acquire();
         }
     });
 }
 
-fn freeing_by<W, L>(threads: usize, acquire: impl Fn(usize, &L) + Copy + Send + 'static)
+fn freeing_by<H, L>(threads: usize, acquire: impl Fn(usize, &L) + Copy + Send + 'static)
 where
-    W: World,
-    L: RawLock<Platform = W::Platform>,
+    H: Harness,
+    L: RawLock<Platform = H::Platform>,
 {
-    let object = Box::into_raw(Box::new(Counted::<W, L>::new(threads as u64)));
+    let object = Box::into_raw(Box::new(CountedObject::<H, L>::new(threads as u64)));
     let jobs = (0..threads).map(|index| {
         let reference = Reference(object);
         Box::new(move || {
             // SAFETY: the object counts one user per job, and this is the only place where this one leaves.
-            let left = unsafe { Counted::leave(reference.pointer(), |lock| acquire(index, lock)) };
+            let left = unsafe { CountedObject::leave(reference.pointer(), |lock| acquire(index, lock)) };
             if left == 0 {
                 // SAFETY: this was the last user, and the object came from `Box::into_raw`.
-                unsafe { W::free(reference.pointer()) };
+                unsafe { H::free(reference.pointer()) };
             }
         }) as Job
     });
-    W::run(jobs.collect());
+    H::run(jobs.collect());
 }

@@ -30,5 +30,5 @@
 //! | R21 | the turnover mark outlives the deck | does not exist: a counter took its place. For the hints that did, R20 and the tests of `ondeck/state.rs` |
 //! | R22 | a panic leaves a sleeper in the list | cannot happen: no caller's code runs inside an acquisition; assertions there end the test, not a user's program |
 //! | R23 | fork in the presence of sleepers | `fork` in `tests/surroundings.rs` of `ondeck`: the child has one thread, and writes a new value over a lock that others wait for |
-//! | R24 | a condition variable pushes a waiter on behalf of its thread | `tests/models/condvar.rs`, in all three worlds |
+//! | R24 | a condition variable pushes a waiter on behalf of its thread | `tests/models/condvar.rs`, in all three harnesses |
 //! | R25 | a sleeper's address does not fit into the word | loom and `tests/models/condvar.rs` `far::*`; shuttle `far_threads_look_in` |

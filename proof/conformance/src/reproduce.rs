@@ -13,9 +13,9 @@ thread_local! {
 }
 
 /// While this lives, a panic on this thread (or a coroutine of it) prints how to run the failing case again.
-pub(crate) struct Reproduce(());
+pub(crate) struct ReproductionLine(());
 
-impl Reproduce {
+impl ReproductionLine {
     /// `environment` is what must be set, as `NAME=value ` with a blank after each, or nothing.
     pub(crate) fn with(environment: &str) -> Self {
         static HOOK: Once = Once::new();
@@ -26,11 +26,11 @@ impl Reproduce {
         let long = if depth::is_whole() { "ONDECK_LONG=1 " } else { "" };
         let line = format!("{long}{environment}cargo test -p ondeck-conformance --test {target} -- --exact {test}");
         LINE.set(Some(line));
-        Reproduce(())
+        ReproductionLine(())
     }
 }
 
-impl Drop for Reproduce {
+impl Drop for ReproductionLine {
     fn drop(&mut self) {
         LINE.set(None);
     }

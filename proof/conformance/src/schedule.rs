@@ -1,4 +1,4 @@
-//! The seam under shuttle: random schedules of more threads than loom can search, with adversarial time and wakes.
+//! The platform under shuttle: random schedules of more threads than loom can search, with adversarial time and wakes.
 //!
 //! Memory is sequentially consistent here; orderings are loom's business. Everything that is not decided by the
 //! schedule is drawn from its random source, so a seed replays an execution exactly:
@@ -13,16 +13,16 @@
 
 use crate::depth;
 use crate::futex::Futex;
-use crate::monitor::{Monitor, Report};
-use crate::priority::{self, ByPriority};
-use crate::reproduce::Reproduce;
+use crate::harness::{CheckedCell, Harness, Job};
+use crate::monitor::{ExecutionObserver, Report};
+use crate::priority::{self, PriorityScheduler};
+use crate::reproduce::ReproductionLine;
 use crate::steps;
-use crate::watched::{Access, Watched, Witness};
-use crate::world::{Guarded, Job, World};
+use crate::witnessed_atomic::{Access, Witness, WitnessedAtomic};
 use core::cell::Cell;
 use core::num::NonZeroU32;
 use core::sync::atomic::Ordering::SeqCst;
-use ondeck_core::{Platform, Running, Step, ThreadId, Waited};
+use ondeck_core::{Platform, RunState, Step, ThreadId, WaitEnd};
 use shuttle::rand::{RngCore, thread_rng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -85,7 +85,7 @@ impl Schedule {
         body: impl Fn() + Send + Sync + 'static,
     ) -> Report {
         let body = Arc::new(body);
-        let seen = Arc::new(Mutex::new(Seen { missing: patterns.to_vec(), ..Seen::default() }));
+        let seen = Arc::new(Mutex::new(SearchFindings { missing: patterns.to_vec(), ..SearchFindings::default() }));
         let whole = number("ONDECK_EXECUTIONS").map_or(self.executions, |n| n as usize);
         let few = if depth::is_whole() { whole } else { whole.min(depth::SCHEDULES) };
         let only = number("ONDECK_SEED");
@@ -119,13 +119,13 @@ impl Schedule {
 
 /// What a search has seen so far.
 #[derive(Default)]
-struct Seen {
+struct SearchFindings {
     report: Report,
     missing: Vec<&'static [&'static str]>,
     steps: BTreeSet<&'static str>,
 }
 
-impl Seen {
+impl SearchFindings {
     fn note_execution(&mut self) {
         self.report.merge(State::current().monitor.borrow().report);
         self.missing.retain(|pattern| !steps::contain(pattern));
@@ -149,11 +149,11 @@ fn run_batch(seed: u64, body: Box<dyn Fn() + Send + Sync>) {
 }
 
 fn run_batch_by_priority(seed: u64, body: Box<dyn Fn() + Send + Sync>) {
-    run_batch_with(ByPriority::new(seed, BATCH), seed, body);
+    run_batch_with(PriorityScheduler::new(seed, BATCH), seed, body);
 }
 
 fn run_batch_with(scheduler: impl Scheduler + 'static, seed: u64, body: Box<dyn Fn() + Send + Sync>) {
-    let _line = Reproduce::with(&format!("ONDECK_SEED={seed} "));
+    let _line = ReproductionLine::with(&format!("ONDECK_SEED={seed} "));
     let mut config = shuttle::Config::new();
     config.failure_persistence = shuttle::FailurePersistence::None;
     config.max_steps = shuttle::MaxSteps::FailAfter(MAX_STEPS);
@@ -184,7 +184,7 @@ struct State {
     fits: RefCell<BTreeMap<u64, bool>>,
     /// Each sleeper with its number.
     futex: RefCell<Futex<(usize, shuttle::thread::Thread)>>,
-    monitor: RefCell<Monitor>,
+    monitor: RefCell<ExecutionObserver>,
     /// Memory of freed objects, kept so that a late access reads a witness instead of rubble.
     graveyard: RefCell<Vec<Box<dyn Any>>>,
 }
@@ -220,11 +220,11 @@ impl State {
         self.advance(1 + draw(most))
     }
 
-    fn wait(&self, address: usize, is_unchanged: impl FnOnce() -> bool, deadline_ns: Option<u64>) -> Waited {
+    fn wait(&self, address: usize, is_unchanged: impl FnOnce() -> bool, deadline_ns: Option<u64>) -> WaitEnd {
         self.monitor.borrow_mut().sleeps(me());
         let is_spurious = draw(8) == 0;
         if !is_unchanged() || is_spurious {
-            return Waited::Woken;
+            return WaitEnd::Woken;
         }
         let ticket = self.futex.borrow_mut().enter(address, (me(), shuttle::thread::current()));
         let sleeps = || self.futex.borrow().sleeps(ticket);
@@ -234,17 +234,17 @@ impl State {
                 shuttle::thread::yield_now();
             }
             if !self.futex.borrow_mut().leave(ticket) {
-                return Waited::Woken;
+                return WaitEnd::Woken;
             }
             self.clock_ns.set(self.clock_ns.get().max(deadline_ns));
-            return Waited::TimedOut;
+            return WaitEnd::TimedOut;
         }
         while sleeps() {
             // Shuttle's threads end their parking for no reason.
             priority::fall_asleep(me(), u64::MAX);
             shuttle::thread::park();
         }
-        Waited::Woken
+        WaitEnd::Woken
     }
 
     fn wake(&self, address: usize, n: u32) {
@@ -286,18 +286,18 @@ fn switch() {
 pub struct SchedulePlatform;
 
 /// Witness of an atomic's life, and the monitors' informer.
-pub struct Watcher {
+pub struct ScheduleWitness {
     is_over: Cell<bool>,
 }
 
 // SAFETY: all threads of an execution are coroutines of one real thread.
-unsafe impl Send for Watcher {}
+unsafe impl Send for ScheduleWitness {}
 // SAFETY: as above.
-unsafe impl Sync for Watcher {}
+unsafe impl Sync for ScheduleWitness {}
 
-impl Witness for Watcher {
+impl Witness for ScheduleWitness {
     fn new() -> Self {
-        Watcher { is_over: Cell::new(false) }
+        ScheduleWitness { is_over: Cell::new(false) }
     }
 
     fn before(&self) {}
@@ -310,18 +310,18 @@ impl Witness for Watcher {
     }
 }
 
-impl Drop for Watcher {
+impl Drop for ScheduleWitness {
     fn drop(&mut self) {
         self.is_over.set(true);
     }
 }
 
 impl Platform for SchedulePlatform {
-    type U32 = Watched<AtomicU32, Watcher>;
-    type U64 = Watched<AtomicU64, Watcher>;
-    type Ptr<T: 'static> = Watched<AtomicPtr<T>, Watcher>;
+    type U32 = WitnessedAtomic<AtomicU32, ScheduleWitness>;
+    type U64 = WitnessedAtomic<AtomicU64, ScheduleWitness>;
+    type Ptr<T: 'static> = WitnessedAtomic<AtomicPtr<T>, ScheduleWitness>;
 
-    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
         let address = core::ptr::from_ref(word).addr();
         State::current().wait(address, || word.inner().load(SeqCst) == expected, deadline_ns)
     }
@@ -331,7 +331,7 @@ impl Platform for SchedulePlatform {
         State::current().wake(word.addr(), n);
     }
 
-    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
         let address = core::ptr::from_ref(word).addr();
         let is_unchanged = || word.inner().load(SeqCst) >> 32 == expected >> 32;
         State::current().wait(address, is_unchanged, deadline_ns)
@@ -403,8 +403,8 @@ impl Platform for SchedulePlatform {
         *state.fits.borrow_mut().entry(address).or_insert_with(|| state.far_in == 0 || draw(state.far_in) != 0)
     }
 
-    fn is_running(_thread: ThreadId) -> Running {
-        Running::Unknown
+    fn is_running(_thread: ThreadId) -> RunState {
+        RunState::Unknown
     }
 
     fn step(step: Step) {
@@ -415,9 +415,9 @@ impl Platform for SchedulePlatform {
 
 /// Shuttle's threads.
 #[derive(Debug)]
-pub struct ScheduleWorld;
+pub struct ScheduleHarness;
 
-impl ScheduleWorld {
+impl ScheduleHarness {
     /// The calling thread begins an acquisition; for [`Report::bypasses`].
     pub fn arrives() {
         State::current().monitor.borrow_mut().arrives(me());
@@ -445,7 +445,7 @@ unsafe impl Send for ScheduleCell {}
 // SAFETY: as above.
 unsafe impl Sync for ScheduleCell {}
 
-impl Guarded for ScheduleCell {
+impl CheckedCell for ScheduleCell {
     fn new(value: u64) -> Self {
         ScheduleCell { value: Cell::new(value), is_visited: Cell::new(false) }
     }
@@ -460,7 +460,7 @@ impl Guarded for ScheduleCell {
     }
 }
 
-impl World for ScheduleWorld {
+impl Harness for ScheduleHarness {
     type Platform = SchedulePlatform;
     type Cell = ScheduleCell;
 

@@ -1,22 +1,22 @@
 //! Side objects for monitors under test: as few as a test wants, so that they are used again at once.
 
-use crate::world::World;
+use crate::harness::Harness;
 use core::sync::atomic::Ordering::AcqRel;
 use ondeck_core::{Atomic, Hardware, Platform};
 use ondeck_lineage::monitor::{Pool, RawOndeckMonitor, Side, Tuning};
-use ondeck_lineage::{Defaults, Tuned};
+use ondeck_lineage::{Defaults, TuningSource};
 #[cfg(feature = "models")]
 use std::cell::Cell;
 use std::sync::{Mutex, OnceLock};
 
-/// The pool of the tests, in each world one of its own.
+/// The pool of the tests, in each harness one of its own.
 #[derive(Debug)]
-pub struct Few;
+pub struct SmallPool;
 
-/// A world in which monitors can be tested.
-pub trait MonitorWorld: World<Platform: Sized> {
-    /// The monitor of this world, with the constants `C`.
-    type Monitor<C: Tuned<Tuning>>: MonitorUnderTest<Platform = Self::Platform>;
+/// A harness in which monitors can be tested.
+pub trait MonitorHarness: Harness<Platform: Sized> {
+    /// The monitor of this harness, with the constants `C`.
+    type Monitor<C: TuningSource<Tuning>>: MonitorUnderTest<Platform = Self::Platform>;
 
     /// Begins a test or an execution with `n` side objects.
     fn begin(n: usize);
@@ -36,7 +36,7 @@ pub trait MonitorUnderTest: ondeck_lineage::RawTimedLock {
     fn is_inflated(&self) -> bool;
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> MonitorUnderTest for RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> MonitorUnderTest for RawOndeckMonitor<P, S, C> {
     fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, ondeck_lineage::NotHeld> {
         RawOndeckMonitor::wait(self, deadline_ns)
     }
@@ -56,18 +56,18 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> MonitorUnderTest for RawOndeckMo
 
 /// Deflates as soon as nobody waits.
 #[derive(Debug)]
-pub struct Restless;
+pub struct EagerDeflation;
 
-impl Tuned<Tuning> for Restless {
-    const TUNING: Tuning = Tuning { calm_exits: 1, look_ns: 200, ..<Defaults as Tuned<Tuning>>::TUNING };
+impl TuningSource<Tuning> for EagerDeflation {
+    const TUNING: Tuning = Tuning { calm_exits: 1, look_ns: 200, ..<Defaults as TuningSource<Tuning>>::TUNING };
 }
 
 /// The same, and no thread has a number that fits into the word.
 #[derive(Debug)]
-pub struct Crowded;
+pub struct NoThinOwners;
 
-impl Tuned<Tuning> for Crowded {
-    const TUNING: Tuning = Tuning { most_thin_owner: 0, ..Restless::TUNING };
+impl TuningSource<Tuning> for NoThinOwners {
+    const TUNING: Tuning = Tuning { most_thin_owner: 0, ..EagerDeflation::TUNING };
 }
 
 /// The objects and which of them are free; the last one given back is the first to be handed out.
@@ -98,17 +98,17 @@ impl<P: Platform> Store<P> {
     }
 }
 
-/// A modelled world: its threads are coroutines of one real thread, and each execution has a store of its own, which is
+/// A modelled harness: its threads are coroutines of one real thread, and each execution has a store of its own, which is
 /// leaked, since a pool's objects live for ever.
 macro_rules! modelled {
-    ($world:ty, $platform:ty, $store:ident) => {
+    ($harness:ty, $platform:ty, $store:ident) => {
         #[cfg(feature = "models")]
         thread_local! {
             static $store: Cell<Option<&'static Store<$platform>>> = const { Cell::new(None) };
         }
 
         #[cfg(feature = "models")]
-        impl Pool<$platform> for Few {
+        impl Pool<$platform> for SmallPool {
             fn side(index: u32) -> &'static Side<$platform> {
                 &$store.get().expect("begun").sides[index as usize]
             }
@@ -121,8 +121,8 @@ macro_rules! modelled {
         }
 
         #[cfg(feature = "models")]
-        impl MonitorWorld for $world {
-            type Monitor<C: Tuned<Tuning>> = RawOndeckMonitor<$platform, Few, C>;
+        impl MonitorHarness for $harness {
+            type Monitor<C: TuningSource<Tuning>> = RawOndeckMonitor<$platform, SmallPool, C>;
 
             fn begin(n: usize) {
                 $store.set(Some(Box::leak(Box::new(Store::new(n)))));
@@ -131,8 +131,8 @@ macro_rules! modelled {
     };
 }
 
-modelled!(crate::LoomWorld, crate::LoomPlatform, LOOM);
-modelled!(crate::ScheduleWorld, crate::SchedulePlatform, SCHEDULE);
+modelled!(crate::LoomHarness, crate::LoomPlatform, LOOM);
+modelled!(crate::ScheduleHarness, crate::SchedulePlatform, SCHEDULE);
 
 /// Shared by all tests that run at the same time.
 static HARDWARE: OnceLock<Store<Hardware>> = OnceLock::new();
@@ -141,7 +141,7 @@ fn hardware() -> &'static Store<Hardware> {
     HARDWARE.get_or_init(|| Store::new(64))
 }
 
-impl Pool<Hardware> for Few {
+impl Pool<Hardware> for SmallPool {
     fn side(index: u32) -> &'static Side<Hardware> {
         &hardware().sides[index as usize]
     }
@@ -153,8 +153,8 @@ impl Pool<Hardware> for Few {
     }
 }
 
-impl MonitorWorld for crate::HardwareWorld {
-    type Monitor<C: Tuned<Tuning>> = RawOndeckMonitor<Hardware, Few, C>;
+impl MonitorHarness for crate::HardwareHarness {
+    type Monitor<C: TuningSource<Tuning>> = RawOndeckMonitor<Hardware, SmallPool, C>;
 
     fn begin(_n: usize) {}
 }

@@ -13,10 +13,10 @@ static LOCK: Lock = Lock::INIT;
 static GUARDED: AtomicU64 = AtomicU64::new(0);
 
 /// The system's allocator behind the lock. `GUARDED` is incremented in two accesses, so it shows lost exclusion.
-struct Guarded;
+struct GuardedAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Guarded = Guarded;
+static ALLOCATOR: GuardedAllocator = GuardedAllocator;
 
 thread_local! {
     /// Calls of the allocator on this thread that are under way: a lock that allocates shows as two.
@@ -43,7 +43,7 @@ fn locked<R>(body: impl FnOnce() -> R) -> R {
 }
 
 // SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Guarded {
+unsafe impl GlobalAlloc for GuardedAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's duties are those of this method.
         locked(|| unsafe { System.alloc(layout) })

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Threads that go the same way for long stay in one order, so there are many crews of them. */
-enum { THREADS = 4, OBJECTS = 50, CREWS = 60 };
+/* Threads that go the same way for long stay in one order, so there are many groups of them. */
+enum { THREADS = 4, OBJECTS = 50, GROUPS = 60 };
 
 struct object {
     pthread_mutex_t mutex;
@@ -44,8 +44,8 @@ static void *use(void *argument) {
     return NULL;
 }
 
-/* One crew; whether it could be had. */
-static int crew(unsigned number) {
+/* One group; whether it could be had. */
+static int group(unsigned number) {
     for (int i = 0; i < OBJECTS; i++) {
         objects[i] = malloc(sizeof *objects[i]);
         if (!objects[i]) return 0;
@@ -64,8 +64,8 @@ static int crew(unsigned number) {
 int main(void) {
     puts("started");
     fflush(stdout);
-    for (unsigned number = 0; number < CREWS; number++)
-        if (!crew(number)) return 1;
+    for (unsigned number = 0; number < GROUPS; number++)
+        if (!group(number)) return 1;
     printf("freed %ld\n", (long)n_freed);
-    return n_freed == (long)OBJECTS * CREWS ? 0 : 1;
+    return n_freed == (long)OBJECTS * GROUPS ? 0 : 1;
 }

@@ -7,7 +7,7 @@ mod recorder;
 mod top;
 mod trial;
 
-use crate::choice::{self, DataArg, Locks, Out, PinArg, Shard, Threads, Workloads};
+use crate::choice::{self, DataArg, Locks, OutValue, PinArg, Shard, Threads, Workloads};
 pub(crate) use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
@@ -114,7 +114,7 @@ pub(crate) enum Command {
     List {
         /// What to list
         #[arg(value_enum, value_name = "locks|workloads|machines")]
-        what: What,
+        what: Listing,
         /// With machines: count where the figures of each machine come from
         ///
         /// The table has a column for each kind of source, from `measured` to `guess`. docs/machines.md explains them.
@@ -200,7 +200,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum What {
+pub(crate) enum Listing {
     /// The locks that can be measured or simulated
     Locks,
     /// What the threads do with the locks
@@ -273,7 +273,7 @@ pub(crate) struct RunArgs {
     ///
     /// A value of digits only is a number of units, as for --think. You may give --out twice, once for each meaning.
     #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
-    pub(crate) out: Vec<Out>,
+    pub(crate) out: Vec<OutValue>,
 
     /// Continue an interrupted or failed run of the same command from FILE.partial
     ///
@@ -359,10 +359,10 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
-    /// Machine to simulate: a name, a machine file, or `here`
+    /// Machine to simulate: a name, a machine file, or `this_machine`
     /// [default: here.toml, if `ondeck calibrate` has written that on this machine]
     ///
-    /// `ondeck list machines` has the names, and docs/machines.md describes machine files. `here` measures this machine
+    /// `ondeck list machines` has the names, and docs/machines.md describes machine files. `this_machine` measures this machine
     /// first. Measuring takes a few seconds and gives slightly different figures each time. To simulate exactly the
     /// same machine again, write it to a file with `ondeck calibrate --out FILE.toml`, and use --machine FILE.toml.
     #[arg(long, value_name = "NAME|FILE.toml|here")]

@@ -20,7 +20,7 @@ use ondeck_workloads::plan::{Outcome, Pin, Plan, Point};
 use ondeck_workloads::simulate::{self, Machine, MachinePlan};
 use ondeck_workloads::this_machine;
 use ondeck_workloads::workload::WorkloadSpec;
-use output::{Found, Outputs};
+use output::{CheckResults, Outputs};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -71,7 +71,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Exit> {
     let outcome = check::run(&plan, stop, &mut |progress| display.show(progress));
     let (Outcome { rows, .. }, warnings, failure) = finished(display, outcome);
     let end = end_of_run(failure);
-    outputs.deliver(Found { plan: &plan, calibration: &text, fingerprint, rows, warnings, is_whole: end.is_ok() })?;
+    outputs.deliver(CheckResults {
+        plan: &plan,
+        calibration: &text,
+        fingerprint,
+        rows,
+        warnings,
+        is_whole: end.is_ok(),
+    })?;
     end
 }
 

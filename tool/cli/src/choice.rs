@@ -13,21 +13,21 @@ use std::path::PathBuf;
 
 /// The value of `--out`, which the command line has for two things: its look decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Out {
+pub(crate) enum OutValue {
     /// Only digits: units of work outside the section.
     Units(u32),
     /// Anything else: the file for the results.
     File(PathBuf),
 }
 
-pub(crate) fn out(text: &str) -> Result<Out, String> {
+pub(crate) fn out(text: &str) -> Result<OutValue, String> {
     if text.is_empty() {
         return Err("accepted: a file name, or a number of units of work".to_string());
     }
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        units(text).map(Out::Units)
+        units(text).map(OutValue::Units)
     } else {
-        Ok(Out::File(text.into()))
+        Ok(OutValue::File(text.into()))
     }
 }
 
@@ -262,9 +262,9 @@ mod tests {
 
     #[test]
     fn out_is_units_or_a_file() {
-        assert_eq!(out("60"), Ok(Out::Units(60)));
-        assert_eq!(out("60.csv"), Ok(Out::File("60.csv".into())));
-        assert_eq!(out("./60"), Ok(Out::File("./60".into())));
+        assert_eq!(out("60"), Ok(OutValue::Units(60)));
+        assert_eq!(out("60.csv"), Ok(OutValue::File("60.csv".into())));
+        assert_eq!(out("./60"), Ok(OutValue::File("./60".into())));
         assert!(out("99999999999").is_err());
         assert!(out("").is_err());
     }

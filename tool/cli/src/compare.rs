@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::terminal::{print, say, width};
 use ondeck_profile::{is_profile, read_profile};
 use ondeck_report::compare::compare;
-use ondeck_report::output::{Unreadable, read};
+use ondeck_report::output::{ReadError, read};
 use std::path::Path;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
@@ -72,6 +72,6 @@ fn names(old: &Path, new: &Path) -> [String; 2] {
     if short[0] == short[1] { [old, new].map(|path| path.display().to_string()) } else { short }
 }
 
-fn unusable(error: Unreadable) -> Exit {
+fn unusable(error: ReadError) -> Exit {
     Exit::Usage(error.to_string())
 }

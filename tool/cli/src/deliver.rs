@@ -10,9 +10,9 @@ use ondeck_report::document::Document;
 use ondeck_report::fingerprint::Fingerprint;
 use ondeck_report::html::page;
 use ondeck_report::inputs::Source;
-use ondeck_report::output::{Earlier, Format, OutFile, Results};
+use ondeck_report::output::{EarlierRuns, Format, OutFile, Results};
 use ondeck_report::wording::{counted, typed};
-use ondeck_report::{self as report, Kept};
+use ondeck_report::{self as report, Storage};
 use ondeck_workloads::catalogue;
 use ondeck_workloads::plan::Point;
 use std::path::Path;
@@ -76,8 +76,8 @@ impl<'a> Destination<'a> {
     }
 
     /// What an interrupted run of this command on the machine `now` has left, if it is to be gone on from.
-    pub(crate) fn earlier(&self, now: &Fingerprint) -> Result<Earlier, Exit> {
-        let Some((path, file)) = self.file.as_ref().filter(|_| self.resume) else { return Ok(Earlier::default()) };
+    pub(crate) fn earlier(&self, now: &Fingerprint) -> Result<EarlierRuns, Exit> {
+        let Some((path, file)) = self.file.as_ref().filter(|_| self.resume) else { return Ok(EarlierRuns::default()) };
         if file.left().is_none() {
             say(&format!("--resume: {} has no interrupted run, so this one begins from the start", path.display()));
         }
@@ -139,7 +139,7 @@ impl<'a> Destination<'a> {
         let text = match self.format {
             Some(FormatArg::Csv) => results.to_text(self.csv),
             Some(FormatArg::Json) => results.to_text(Format::Json),
-            Some(FormatArg::Table) | None => return self.show(&summary(points, results, Kept::Nowhere, width())),
+            Some(FormatArg::Table) | None => return self.show(&summary(points, results, Storage::Nowhere, width())),
         };
         // A table has them below.
         results.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
@@ -159,7 +159,7 @@ impl<'a> Destination<'a> {
     /// Writes the file, then the table.
     fn write(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
         let (name, format) = (path.display().to_string(), self.format_in(path));
-        let kept = if format.is_some() && file.is_regular() { Kept::File(&name) } else { Kept::Nowhere };
+        let kept = if format.is_some() && file.is_regular() { Storage::File(&name) } else { Storage::Nowhere };
         let written = match format {
             // A file is as wide as it likes.
             None => file.replace(summary(points, results, kept, usize::MAX).as_bytes()),
@@ -167,7 +167,7 @@ impl<'a> Destination<'a> {
         };
         let written = written.and_then(|()| file.forget()).map_err(Exit::Failed);
         // Also what could not be kept: it may have taken long.
-        self.show(&summary(points, results, if written.is_ok() { kept } else { Kept::Nowhere }, width()))?;
+        self.show(&summary(points, results, if written.is_ok() { kept } else { Storage::Nowhere }, width()))?;
         written?;
         say(&format!("\n{} written to {name}", counted(results.rows.len(), "row")));
         Ok(())
@@ -176,7 +176,7 @@ impl<'a> Destination<'a> {
     /// Keeps what is finished beside the file, then shows it.
     fn keep(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
         let left = file.keep(results, self.format_in(path).unwrap_or(Format::Csv)).map_err(Exit::Failed);
-        self.show(&summary(points, results, if left.is_ok() { Kept::Partial } else { Kept::Nowhere }, width()))?;
+        self.show(&summary(points, results, if left.is_ok() { Storage::Partial } else { Storage::Nowhere }, width()))?;
         let left = left?;
         let (n, left) = (counted(results.rows.len(), "row"), left.display());
         let whole = if path.exists() { "is unchanged" } else { "was not written" };
@@ -187,7 +187,7 @@ impl<'a> Destination<'a> {
 }
 
 /// The text for a person.
-fn summary(points: &[Point], results: &Results, kept: Kept, width: usize) -> String {
+fn summary(points: &[Point], results: &Results, kept: Storage, width: usize) -> String {
     let workloads = points.iter().map(|point| point.workload.to_string()).collect();
     let locks = points.iter().map(|point| point.lock.to_string()).collect();
     let board = Board::new(&results.rows, &Catalogue { workloads, locks, ..catalogue() });

@@ -18,7 +18,7 @@ const ROUNDS: usize = 3;
 const SERVER: &str = "demo-server";
 
 /// What one run of the server did.
-struct Served {
+struct ServerRun {
     per_s: f64,
     cpu_ns: f64,
 }
@@ -38,7 +38,7 @@ pub(crate) fn run(library: Option<&Path>) -> Result<(), Exit> {
     demo.profile(&page)?;
     print(&format!("\n2. What does ondeck's lock change?\n\n   ondeck run -- ondeck {SERVER}\n\n"))?;
     let round = |_| Ok([demo.plain()?, demo.with_ondeck()?]);
-    let rounds: Vec<[Served; 2]> = (0..ROUNDS).map(round).collect::<Result<_, Exit>>()?;
+    let rounds: Vec<[ServerRun; 2]> = (0..ROUNDS).map(round).collect::<Result<_, Exit>>()?;
     print(&verdict(&rounds))?;
     print(&as_typed(&format!(
         "\nThe page about it: {}\n\nNext, find the lock of your own program:\nondeck profile -- PROGRAM\n",
@@ -74,31 +74,32 @@ impl Demo {
         }
     }
 
-    fn plain(&self) -> Result<Served, Exit> {
+    fn plain(&self) -> Result<ServerRun, Exit> {
         served(Command::new(&self.ondeck).arg(SERVER))
     }
 
-    fn with_ondeck(&self) -> Result<Served, Exit> {
+    fn with_ondeck(&self) -> Result<ServerRun, Exit> {
         served(&mut self.server_under(&["run".as_ref()]))
     }
 }
 
 /// Runs the server, and reads what it prints.
-fn served(command: &mut Command) -> Result<Served, Exit> {
+fn served(command: &mut Command) -> Result<ServerRun, Exit> {
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| Exit::Failed(format!("{SERVER}: {error}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let figures: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     match figures[..] {
-        [per_s, cpu_ns] if output.status.success() => Ok(Served { per_s, cpu_ns }),
+        [per_s, cpu_ns] if output.status.success() => Ok(ServerRun { per_s, cpu_ns }),
         _ => Err(Exit::Failed(format!("{SERVER} ended with {}: {text:?}", output.status))),
     }
 }
 
 /// Medians of what the rounds say.
-fn verdict(rounds: &[[Served; 2]]) -> String {
-    let of =
-        |figure: &dyn Fn(&[Served; 2]) -> f64| median(&rounds.iter().map(figure).collect::<Vec<f64>>()).unwrap_or(0.0);
+fn verdict(rounds: &[[ServerRun; 2]]) -> String {
+    let of = |figure: &dyn Fn(&[ServerRun; 2]) -> f64| {
+        median(&rounds.iter().map(figure).collect::<Vec<f64>>()).unwrap_or(0.0)
+    };
     let line = |name: &str, which: usize| {
         let (per_s, cpu_ns) = (of(&|round| round[which].per_s), of(&|round| round[which].cpu_ns));
         format!("   {name:8}{:>8} requests/s, {cpu_ns:>6.0} ns of CPU time for each\n", count(per_s))

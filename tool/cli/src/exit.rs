@@ -14,7 +14,7 @@ pub(crate) enum Exit {
     Ended(String, i32),
     /// A signal has ended the run, Ctrl-C say; what was ready has been written.
     Interrupted(i32),
-    /// Whoever reads our output has gone.
+    /// The reader of our output has gone.
     BrokenPipe,
 }
 

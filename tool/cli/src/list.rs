@@ -1,6 +1,6 @@
 //! `ondeck list`: what there is, one line each; in a terminal, more where one is too narrow.
 
-use crate::args::What;
+use crate::args::Listing;
 use crate::exit::Exit;
 use crate::terminal::{known_width, print};
 use ondeck_report::Grid;
@@ -10,17 +10,17 @@ use ondeck_workloads::simulate::{Machine, built_in_machines, origins};
 use ondeck_workloads::this_machine;
 use ondeck_workloads::workload::WORKLOADS;
 
-pub(crate) fn run(what: What, sources: bool) -> Result<(), Exit> {
-    if sources && !matches!(what, What::Machines) {
+pub(crate) fn run(what: Listing, sources: bool) -> Result<(), Exit> {
+    if sources && !matches!(what, Listing::Machines) {
         return Err(Exit::Usage(
             "--sources works with `ondeck list machines` only: locks and workloads have no figures".into(),
         ));
     }
     let lines = match what {
-        What::Machines if sources => machine_sources(),
-        What::Locks => aligned(locks().iter().map(|lock| (lock.name, lock.idea))),
-        What::Workloads => aligned(WORKLOADS.iter().map(|workload| (workload.name, workload.about))),
-        What::Machines => machines(),
+        Listing::Machines if sources => machine_sources(),
+        Listing::Locks => aligned(locks().iter().map(|lock| (lock.name, lock.idea))),
+        Listing::Workloads => aligned(WORKLOADS.iter().map(|workload| (workload.name, workload.about))),
+        Listing::Machines => machines(),
     };
     print(&lines)
 }

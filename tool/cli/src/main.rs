@@ -16,7 +16,6 @@ mod compare;
 mod deliver;
 mod demo;
 mod exit;
-mod here;
 mod list;
 mod plan;
 mod profile;
@@ -25,6 +24,7 @@ mod run;
 mod shell;
 mod sim;
 mod terminal;
+mod this_machine;
 mod top;
 
 use args::{Cli, Command};

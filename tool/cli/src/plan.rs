@@ -1,15 +1,15 @@
 //! What `ondeck bench` measures and `ondeck sim` computes: the flags' wishes, and the default where there are none.
 
 use crate::args::{BenchArgs, RunArgs};
-use crate::choice::{Locks, Out, Workloads};
+use crate::choice::{Locks, OutValue, Workloads};
 use ondeck_workloads::driver;
+use ondeck_workloads::execution::{Hardware, Simulated, cpus};
 use ondeck_workloads::lock::{LockSpec, lock_names, lock_names_on, peer_names_on};
 use ondeck_workloads::plan::{Plan, Point};
 use ondeck_workloads::simulate::Machine;
 use ondeck_workloads::tuning;
 use ondeck_workloads::wait_policy;
 use ondeck_workloads::workload::{Kind, WORKLOADS, WorkloadSpec};
-use ondeck_workloads::world::{Hardware, Simulated, cpus};
 use std::path::Path;
 
 /// The flagship, the mutexes in common use, and two ancestors: the one whose collapse started it all, and its successor.
@@ -158,8 +158,8 @@ fn tuning_note(args: &RunArgs, points: &[Point]) -> Option<String> {
 /// The file that `--out` names, if it names one.
 pub(crate) fn out_file(args: &RunArgs) -> Result<Option<&Path>, String> {
     let mut files = args.out.iter().filter_map(|out| match out {
-        Out::File(path) => Some(path.as_path()),
-        Out::Units(_) => None,
+        OutValue::File(path) => Some(path.as_path()),
+        OutValue::Units(_) => None,
     });
     match (files.next(), files.next()) {
         (file, None) => Ok(file),
@@ -170,8 +170,8 @@ pub(crate) fn out_file(args: &RunArgs) -> Result<Option<&Path>, String> {
 /// Units of work outside, from `--out` or `--think`.
 fn think_units(args: &RunArgs) -> Result<Option<u32>, String> {
     let from_out = args.out.iter().filter_map(|out| match out {
-        Out::Units(units) => Some(*units),
-        Out::File(_) => None,
+        OutValue::Units(units) => Some(*units),
+        OutValue::File(_) => None,
     });
     let all: Vec<u32> = from_out.chain(args.think).collect();
     match all[..] {

@@ -43,7 +43,7 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
     let directory = directory(args.recorder.max_mb)?;
     let launch = args.recorder.launch(&args.command, directory.path());
     let command = prepare(&launch).map_err(|refusal| not_recorded(refusal, &args.command))?;
-    let mut watched = Watched::start(command, args, directory.path())?;
+    let mut watched = RecordedProgram::start(command, args, directory.path())?;
     if args.usdt {
         say(&outputs::probes(watched.child.id(), &launch).map_err(refused)?);
     }
@@ -115,13 +115,13 @@ fn free_bytes(directory: &Path) -> u64 {
 }
 
 /// A program that runs, and what it records.
-struct Watched {
+struct RecordedProgram {
     child: Child,
     collector: Collector,
     orders: Orders,
 }
 
-impl Watched {
+impl RecordedProgram {
     fn start(mut command: Command, args: &ProfileArgs, directory: &Path) -> Result<Self, Exit> {
         let orders = Orders::of_program()?;
         let run = begun(&args.command);
@@ -131,7 +131,7 @@ impl Watched {
         let child = command.spawn().map_err(cannot)?;
         let mut collector = Collector::new(directory, run);
         collector.begins_with(child.id());
-        Ok(Watched { child, collector, orders })
+        Ok(RecordedProgram { child, collector, orders })
     }
 
     /// Reads what is recorded until the program ends. Signals to us are the program's, but for the one for snapshots.

@@ -9,7 +9,7 @@ use ondeck_report::drawing::{Picture, pictures};
 use ondeck_report::html::page;
 use ondeck_report::inputs::Inputs;
 use ondeck_report::markdown::markdown;
-use ondeck_report::output::{OutFile, Unreadable, fingerprint_path, text_of};
+use ondeck_report::output::{OutFile, ReadError, fingerprint_path, text_of};
 use ondeck_workloads::catalogue;
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ fn profile(args: &ReportArgs, place: usize, text: &str, page_file: Option<OutFil
     if args.markdown {
         return wrong("it has no Markdown form; accepted: --output PAGE.html and --svg DIR");
     }
-    let profile = from_json(text).map_err(|what| Exit::Usage(Unreadable::new(file, what).to_string()))?;
+    let profile = from_json(text).map_err(|what| Exit::Usage(ReadError::new(file, what).to_string()))?;
     let pictures = match args.svg {
         None => Vec::new(),
         Some(_) => vec![Picture {

@@ -3,9 +3,9 @@
 use crate::args::SimArgs;
 use crate::deliver::{Destination, command};
 use crate::exit::Exit;
-use crate::here;
 use crate::plan::{Stage, notes, points};
 use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal, width};
+use crate::this_machine;
 use ondeck_report::explain::tables;
 use ondeck_report::output::{Format, OutFile, Results};
 use ondeck_report::row::Row;
@@ -123,9 +123,9 @@ fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
 
 /// The calibration of this machine, if there is one.
 fn calibrated() -> Option<String> {
-    here::calibrated(None)?;
-    say(&format!("no --machine: simulating this machine, as {} describes it", here::FILE));
-    Some(here::FILE.to_owned())
+    this_machine::calibrated(None)?;
+    say(&format!("no --machine: simulating this machine, as {} describes it", this_machine::FILE));
+    Some(this_machine::FILE.to_owned())
 }
 
 /// What is about to happen.

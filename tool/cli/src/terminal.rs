@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use ondeck_report::output::FAILED;
-use ondeck_workloads::plan::{Cut, Outcome, Progress};
+use ondeck_workloads::plan::{Outcome, PartialRun, Progress};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write};
@@ -156,18 +156,18 @@ fn heed(mut signals: Signals) {
             None => first = Some(Instant::now()),
         }
         SIGNAL.store(signal, Relaxed);
-        // Whoever sees the flag in `end_of_run` is to see which signal it was.
+        // A thread that sees the flag in `end_of_run` is to see which signal it was.
         STOP.store(true, Release);
         say("stopping: finished measurements are kept. Press Ctrl-C again to end at once.");
     }
 }
 
 /// What a run has given, be it complete or not; what was warned of; and what ended it early, other than the user.
-pub(crate) fn finished(display: Display, end: Result<Outcome, Cut>) -> (Outcome, Vec<String>, Option<String>) {
+pub(crate) fn finished(display: Display, end: Result<Outcome, PartialRun>) -> (Outcome, Vec<String>, Option<String>) {
     let mut warnings = display.finish();
     match end {
         Ok(outcome) => (outcome, warnings, None),
-        Err(Cut { failure, replay, rows }) => {
+        Err(PartialRun { failure, replay, rows }) => {
             let text = failure.to_string();
             // The rows will be read without the exit code.
             warnings.push(format!("{FAILED}: {}", text.lines().next().unwrap_or_default()));

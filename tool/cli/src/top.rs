@@ -11,9 +11,9 @@ use crate::profile::{end_at_once, listen, show, shown};
 use crate::terminal::{as_typed, say};
 use history::History;
 use ondeck_report::wording::typed;
-use screen::{Lists, Picture, Screen, Wish};
+use screen::{KeyCommand, Lists, Picture, Screen};
 use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
-use source::{GAP_OF_KERNEL, Guest, Program, Source};
+use source::{GAP_OF_KERNEL, Program, Source, TracedProcess};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const GAP: Duration = Duration::from_millis(50);
 pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
     let signal = listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
     let mut source: Box<dyn Source> = match args.pid {
-        Some(pid) => Box::new(Guest::attach(args, pid)?),
+        Some(pid) => Box::new(TracedProcess::attach(args, pid)?),
         None => Box::new(Program::start(args)?),
     };
     let output = match (&args.output, args.pid) {
@@ -98,8 +98,8 @@ impl Watch<'_> {
             }
             self.source.watch(self.gap);
             let mut is_new = false;
-            while let Some(wish) = screen.wish()? {
-                self.follow(wish, &mut history);
+            while let Some(command) = screen.command()? {
+                self.follow(command, &mut history);
                 is_new = true;
             }
             if let Ok(signal @ 1..) = i32::try_from(self.signal.swap(0, Relaxed)) {
@@ -118,16 +118,16 @@ impl Watch<'_> {
         }
     }
 
-    fn follow(&mut self, wish: Wish, history: &mut History) {
-        match wish {
-            Wish::Quit => {
+    fn follow(&mut self, command: KeyCommand, history: &mut History) {
+        match command {
+            KeyCommand::Quit => {
                 self.has_quit |= self.meant.is_none();
                 self.stop(SIGTERM);
             }
-            Wish::Interrupt => self.stop(SIGINT),
-            Wish::Redraw => {}
-            Wish::Scroll(lines) => self.first = self.first.saturating_add_signed(lines),
-            Wish::Sort => history.sort_by(history.order().next()),
+            KeyCommand::Interrupt => self.stop(SIGINT),
+            KeyCommand::Redraw => {}
+            KeyCommand::Scroll(lines) => self.first = self.first.saturating_add_signed(lines),
+            KeyCommand::Sort => history.sort_by(history.order().next()),
         }
     }
 

@@ -48,7 +48,7 @@ pub struct Recording {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// What was asked for makes no sense: a lock that cannot be, a library that is not there.
-    Wish(String),
+    RecordOptions(String),
     /// The program is there, and cannot be started, or not with other locks than its own.
     Program(String),
     /// The program can be started, but not with a library beside it: it has no glibc, or refuses that.
@@ -61,7 +61,7 @@ impl Refusal {
     /// The exit status that shells, `env` and `timeout` give for it; 2 for a wrong command line, as elsewhere.
     pub fn exit_code(&self) -> i32 {
         match self {
-            Refusal::Wish(_) => 2,
+            Refusal::RecordOptions(_) => 2,
             Refusal::Program(_) | Refusal::OutOfReach(_) => 126,
             Refusal::NotFound(_) => 127,
         }
@@ -70,7 +70,10 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Refusal::Wish(what) | Refusal::Program(what) | Refusal::OutOfReach(what) | Refusal::NotFound(what)) = self;
+        let (Refusal::RecordOptions(what)
+        | Refusal::Program(what)
+        | Refusal::OutOfReach(what)
+        | Refusal::NotFound(what)) = self;
         f.write_str(what)
     }
 }
@@ -130,7 +133,9 @@ pub fn plain(launch: &Launch) -> Result<Command, Refusal> {
 /// A program as it is, of whatever kind.
 pub fn unchanged(words: &[OsString]) -> Result<Command, Refusal> {
     let Some((program, arguments)) = words.split_first() else {
-        return Err(Refusal::Wish("no program is named; accepted: `ondeck run -- PROGRAM ARGUMENTS`".to_owned()));
+        return Err(Refusal::RecordOptions(
+            "no program is named; accepted: `ondeck run -- PROGRAM ARGUMENTS`".to_owned(),
+        ));
     };
     let mut command = Command::new(program::find(program)?);
     // A program may look at the name that it was called by.
@@ -147,7 +152,7 @@ pub fn library(launch: &Launch) -> Result<PathBuf, Refusal> {
 pub fn check_recorded(name: &str) -> Result<(), Refusal> {
     match name {
         "glibc" | "ondeck" => Ok(()),
-        _ => Err(Refusal::Wish(format!("--lock {name} cannot be recorded; accepted: glibc, ondeck"))),
+        _ => Err(Refusal::RecordOptions(format!("--lock {name} cannot be recorded; accepted: glibc, ondeck"))),
     }
 }
 
@@ -162,7 +167,7 @@ pub fn check_lock(name: &str) -> Result<(), Refusal> {
         None => Some("no lock of that name can replace a program's mutexes"),
     };
     match reason {
-        Some(reason) => Err(Refusal::Wish(format!("--lock {name}: {reason}; accepted: {}", possible()))),
+        Some(reason) => Err(Refusal::RecordOptions(format!("--lock {name}: {reason}; accepted: {}", possible()))),
         None => Ok(()),
     }
 }

@@ -18,16 +18,16 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, Refusal> {
     let found = candidates.iter().find(|path| path.is_file());
     let Some(found) = found else {
         let places: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
-        return Err(Refusal::Wish(format!(
+        return Err(Refusal::RecordOptions(format!(
             "cannot find {NAME}: there is no {}. Build it with `cargo build --release --package ondeck-preload`, or use \
              --library PATH",
             places.join(", no ")
         )));
     };
     // The program may start in another directory, and its children in others again.
-    let path = found.canonicalize().map_err(|error| Refusal::Wish(format!("{}: {error}", found.display())))?;
+    let path = found.canonicalize().map_err(|error| Refusal::RecordOptions(format!("{}: {error}", found.display())))?;
     if path.as_os_str().as_encoded_bytes().iter().any(|byte| b": \t\n".contains(byte)) {
-        return Err(Refusal::Wish(format!(
+        return Err(Refusal::RecordOptions(format!(
             "{}: LD_PRELOAD cannot have spaces or colons in a path; put the library into another directory",
             path.display()
         )));
@@ -42,7 +42,7 @@ pub(crate) fn check_recordings(library: &Path) -> Result<(), Refusal> {
     if said.first_chunk() == Some(&MAGIC.to_le_bytes()) {
         return Ok(());
     }
-    Err(Refusal::Wish(format!("{}: {}", library.display(), unreadable(&said, ours))))
+    Err(Refusal::RecordOptions(format!("{}: {}", library.display(), unreadable(&said, ours))))
 }
 
 /// What the library says of its recordings: the first bytes of each, and its version.
@@ -74,7 +74,8 @@ fn unreadable(said: &[u8], (magic, ours): (u64, &str)) -> String {
 
 fn places() -> Result<Vec<PathBuf>, Refusal> {
     let program = std::env::current_exe().and_then(|path| path.canonicalize());
-    let program = program.map_err(|error| Refusal::Wish(format!("cannot find out where `ondeck` is: {error}")))?;
+    let program =
+        program.map_err(|error| Refusal::RecordOptions(format!("cannot find out where `ondeck` is: {error}")))?;
     let directory = program.parent().unwrap_or(Path::new("/"));
     Ok(vec![directory.join(NAME), directory.join("../lib/ondeck").join(NAME)])
 }
@@ -118,7 +119,7 @@ mod tests {
         // No library of ours, and none at all.
         for path in ["/proc/self/exe", "/dev/null"] {
             let refused = check_recordings(Path::new(path)).unwrap_err();
-            assert!(matches!(&refused, Refusal::Wish(text) if text.starts_with(path)), "{refused}");
+            assert!(matches!(&refused, Refusal::RecordOptions(text) if text.starts_with(path)), "{refused}");
         }
     }
 

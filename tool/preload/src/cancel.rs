@@ -16,7 +16,7 @@ use crate::time::Deadline;
 use core::ffi::{c_int, c_long};
 use core::sync::atomic::AtomicU32;
 use libc::{clockid_t, timespec};
-use ondeck_core::{Waited, kernel};
+use ondeck_core::{WaitEnd, kernel};
 
 const ASYNCHRONOUS: c_int = 1;
 const DISABLED: c_int = 1;
@@ -54,7 +54,7 @@ impl Sharing {
 /// Sleeps while `word` holds `expected`, until woken or until the deadline has passed by its own clock; a place where
 /// a cancelled thread ends.
 #[inline(never)]
-pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline: Option<Deadline>) -> Waited {
+pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline: Option<Deadline>) -> WaitEnd {
     let is_real = deadline.is_some_and(|deadline| is_real_time(deadline.clock));
     let clock = if is_real { libc::FUTEX_CLOCK_REALTIME } else { 0 };
     let operation = libc::FUTEX_WAIT_BITSET | sharing.flag() | clock;
@@ -84,7 +84,7 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline:
     // None of the functions that sleep here changes it.
     // SAFETY: as above.
     unsafe { *error = error_before };
-    if is_timeout { Waited::TimedOut } else { Waited::Woken }
+    if is_timeout { WaitEnd::TimedOut } else { WaitEnd::Woken }
 }
 
 /// Whether the calling thread's cancellation is not disabled. There is no way to ask but to change it.

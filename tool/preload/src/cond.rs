@@ -6,27 +6,28 @@
 //! programs gain: a signal under the mutex wakes a thread that must wait for the mutex at once, and a broadcast all of them.
 //! Here a notified waiter becomes a sleeper of its mutex, and is called by a release.
 //!
-//! # Whoever waits with a mutex of the C library
+//! # A thread that waits with a mutex of the C library
 //! or of another lock of the family, or with a mutex that it does not hold, is woken by its notification and locks it by
 //! itself.
 //!
 //! # The end
-//! A condition variable may be destroyed as soon as nobody is blocked on it, which a broadcaster knows of those that it has
-//! notified, though they sleep in the mutex now, which it may have itself. So a notified waiter does not touch it any more,
-//! with one exception: if it is cancelled it passes its notification on, lest that be lost for others. Who is in a wait
-//! is counted (`n_inside`), and stands in the table of `places`. `pthread_cond_destroy` waits until the list is empty, and
-//! takes whoever is still counted out of the table: cuts it off. A waiter on its way out, or a cancelled one, first takes
-//! itself out of the table, or marks its place there; who finds itself cut off leaves the condition variable alone.
+//! A condition variable may be destroyed as soon as nobody is blocked on it, which a broadcaster knows of those that it
+//! has notified, though they sleep in the mutex now, which it may have itself. So a notified waiter does not touch it
+//! any more, with one exception: if it is cancelled it passes its notification on, lest that be lost for others. Who is
+//! in a wait is counted (`n_inside`), and stands in the table of `places`. `pthread_cond_destroy` waits until the list
+//! is empty, and takes each waiter that is still counted out of the table: cuts it off. A waiter on its way out, or a
+//! cancelled one, first takes itself out of the table, or marks its place there; a waiter that finds itself cut off
+//! leaves the condition variable alone.
 
-mod had;
+mod hold;
 mod shared;
 
-use self::had::Had;
+use self::hold::MutexHold;
 use crate::bytes::cond::{Cond, MONOTONIC, SHARED};
-use crate::bytes::mutex::{Kind, Mutex, Unmodified};
+use crate::bytes::mutex::{Kind, Mutex, PreloadPolicy};
 use crate::cancel::{self, Sharing};
 use crate::handler::Handler;
-use crate::platform::Preloaded;
+use crate::platform::PreloadPlatform;
 use crate::time::Deadline;
 use crate::{Answer, glibc, places, process};
 use core::ffi::c_void;
@@ -34,7 +35,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use libc::{EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
 use ondeck_core::Platform;
 use ondeck_lineage::ondeck::Waiter;
-use ondeck_record::Opaque;
+use ondeck_record::OpaqueWait;
 
 impl Cond {
     /// Makes one that nobody waits for out of anything.
@@ -63,7 +64,7 @@ impl Cond {
         self.waiters.notify_all(); // pthread_places: broadcast
     }
 
-    /// Makes process and condition variable ready: in the child of a fork, whoever waited does not exist.
+    /// Makes process and condition variable ready: in the child of a fork, the parent's waiters do not exist.
     #[inline(always)]
     fn prepare(&self) {
         if !process::is_ondeck() {
@@ -99,7 +100,7 @@ impl Cond {
             if is_idle && self.n_inside.load(Acquire) == 0 {
                 return;
             }
-            Preloaded::nap_ns(gap_ns);
+            PreloadPlatform::nap_ns(gap_ns);
             gap_ns = (gap_ns * 2).min(LONGEST_NS);
         }
     }
@@ -141,14 +142,14 @@ pub(crate) unsafe fn wait(cond: *const Cond, mutex: *const Mutex, clock: clockid
 }
 
 /// What a cancelled waiter must put in order. In the frame of the wait, which is still whole when the handler runs.
-struct Waiting<'a> {
+struct WaitCleanup<'a> {
     cond: &'a Cond,
-    waiter: &'a Waiter<Preloaded, Unmodified>,
-    had: Had,
+    waiter: &'a Waiter<PreloadPlatform, PreloadPolicy>,
+    had: MutexHold,
     place: Option<&'static places::Place>,
 }
 
-impl Waiting<'_> {
+impl WaitCleanup<'_> {
     /// The last touch of the condition variable, unless that is gone. Once.
     fn leave(&self) {
         if self.place.is_some_and(|place| place.leave()) {
@@ -178,7 +179,7 @@ unsafe fn wait_in_list(
     cond: &Cond,
     mutex: *const Mutex,
     deadline: Option<Deadline>,
-    recorded: Option<&Opaque>,
+    recorded: Option<&OpaqueWait>,
 ) -> Answer {
     cond.prepare();
     // SAFETY: as the caller says.
@@ -197,7 +198,7 @@ unsafe fn wait_in_list(
     // SAFETY: fresh, and it stays here until the wait is over; the caller has the mutex.
     unsafe { cond.waiters.join(&waiter) };
     // SAFETY: as the caller says.
-    let had = match unsafe { Had::leave(mutex) } {
+    let had = match unsafe { MutexHold::leave(mutex) } {
         Ok(had) => had,
         Err(error) => {
             if !cond.waiters.withdraw(&waiter) {
@@ -210,7 +211,7 @@ unsafe fn wait_in_list(
         }
     };
     glibc::look(recorded);
-    let waiting = Waiting { cond, waiter: &waiter, had, place };
+    let waiting = WaitCleanup { cond, waiter: &waiter, had, place };
     let mut handler = Handler::new();
     // SAFETY: popped below, in this frame.
     unsafe { handler.push(cancelled, (&raw const waiting).cast_mut().cast()) };
@@ -230,7 +231,7 @@ unsafe fn wait_in_list(
 /// handlers expect it to have the mutex.
 unsafe extern "C-unwind" fn cancelled(waiting: *mut c_void) {
     // SAFETY: pushed with this type, and the frame that it is in is whole.
-    let waiting = unsafe { &*waiting.cast::<Waiting<'_>>() };
+    let waiting = unsafe { &*waiting.cast::<WaitCleanup<'_>>() };
     // Holds the condition variable fast, if it is there still; if not, we have been notified.
     let is_there = waiting.place.is_some_and(|place| place.hold(waiting.cond));
     // pthread_places: withdraw, unlink, find_notified

@@ -1,10 +1,10 @@
 //! Any other lock of the family in the place of the flagship: for comparisons, not for speed.
 
-use crate::platform::Preloaded;
+use crate::platform::PreloadPlatform;
 use core::ffi::CStr;
 use core::ptr;
 use ondeck_core::Platform;
-use ondeck_lineage::{RawLock, Visit, with_lock};
+use ondeck_lineage::{LockVisitor, RawLock, with_lock};
 
 /// Bytes of a mutex that a lock may have: those that the C library uses for robust mutexes only, which are not ours.
 pub(crate) const ROOM: usize = 16;
@@ -45,11 +45,11 @@ impl Operations {
             if unsafe { self.try_acquire(lock) } {
                 return true;
             }
-            let left_ns = deadline_ns.saturating_sub(Preloaded::now_ns());
+            let left_ns = deadline_ns.saturating_sub(PreloadPlatform::now_ns());
             if left_ns == 0 {
                 return false;
             }
-            Preloaded::nap_ns(gap_ns.min(u32::try_from(left_ns).unwrap_or(LONGEST_NS)));
+            PreloadPlatform::nap_ns(gap_ns.min(u32::try_from(left_ns).unwrap_or(LONGEST_NS)));
             gap_ns = (gap_ns * 2).min(LONGEST_NS);
         }
     }
@@ -65,15 +65,15 @@ impl Operations {
 /// The lock called `name`, or why it cannot be a program's mutex.
 pub(crate) fn choose(name: &CStr) -> Result<&'static Operations, &'static str> {
     let name = name.to_str().unwrap_or_default();
-    with_lock::<Preloaded, _>(name, Choose).unwrap_or(Err("there is no lock of this name"))
+    with_lock::<PreloadPlatform, _>(name, OperationsVisitor).unwrap_or(Err("there is no lock of this name"))
 }
 
-struct Choose;
+struct OperationsVisitor;
 
-impl Visit for Choose {
-    type Out = Result<&'static Operations, &'static str>;
+impl LockVisitor for OperationsVisitor {
+    type Output = Result<&'static Operations, &'static str>;
 
-    fn visit<L: RawLock>(self) -> Self::Out {
+    fn visit<L: RawLock>(self) -> Self::Output {
         match L::ENTRY.refusal_as_posix_mutex() {
             Some(reason) => Err(reason),
             None if !is_zero_when_free::<L>() => Err("its free form is not zero, as that of a static mutex is"),

@@ -18,7 +18,7 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EBUSY, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutexattr_t, timespec};
 use ondeck_record::layout::kind;
-use ondeck_record::{Marks, Opaque, is_due};
+use ondeck_record::{Marks, OpaqueWait, is_due};
 
 fn is_recorded() -> bool {
     process::is_recorded(process::state())
@@ -123,7 +123,7 @@ unsafe fn lock_recorded(mutex: *const Mutex, marks: Option<&Marks>, act: impl Fn
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
     let Some(marks) = marks else {
-        let wait = Opaque::begin(mutex as u64, kind::OPAQUE);
+        let wait = OpaqueWait::begin(mutex as u64, kind::OPAQUE);
         look(wait.as_ref());
         let answer = act();
         if let Some(wait) = wait {
@@ -228,7 +228,7 @@ pub(crate) unsafe fn unlock(mutex: *const Mutex) -> Answer {
 }
 
 #[inline]
-fn about_to_release(mutex: &Mutex) -> Option<ondeck_record::Pending> {
+fn about_to_release(mutex: &Mutex) -> Option<ondeck_record::PendingRelease> {
     let marks = mutex.glibc_marks().filter(|marks| marks.is_marked())?;
     if mutex.is_locked_again() || mutex.refuses_others() {
         return None;
@@ -249,8 +249,8 @@ pub(crate) fn forget(address: u64) {
 }
 
 /// The calling thread begins to wait on the condition variable at that address, be it whose it may.
-pub(crate) fn begin_to_wait_on(address: u64) -> Option<Opaque> {
-    if is_recorded() { Opaque::begin(address, kind::CONDITION) } else { None }
+pub(crate) fn begin_to_wait_on(address: u64) -> Option<OpaqueWait> {
+    if is_recorded() { OpaqueWait::begin(address, kind::CONDITION) } else { None }
 }
 
 /// The calling thread notifies one or all that wait on the condition variable, be it whose it may.
@@ -262,14 +262,14 @@ pub(crate) fn notifies(condition: *const pthread_cond_t, is_all: bool) {
 }
 
 /// The thread that waits holds nothing that others wait for.
-pub(crate) fn look(wait: Option<&Opaque>) {
+pub(crate) fn look(wait: Option<&OpaqueWait>) {
     if let Some(wait) = wait {
         wait.look();
     }
 }
 
 /// The wait is over.
-pub(crate) fn end_wait_on(wait: Option<Opaque>) {
+pub(crate) fn end_wait_on(wait: Option<OpaqueWait>) {
     if let Some(wait) = wait {
         wait.end();
     }

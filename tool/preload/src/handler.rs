@@ -4,8 +4,8 @@
 //! signal handler, by `siglongjmp`. The C library then runs the handlers that were pushed in the frames which the thread leaves,
 //! while its stack is still whole.
 //!
-//! Whoever sleeps pushes one, since a place in the queue of a lock is on the sleeper's stack. Who is awake pushes none: that would
-//! make each wait longer. So a thread that leaves while it polls leaves its seat taken.
+//! A sleeping thread pushes one, since a place in the queue of a lock is on the sleeper's stack. A thread that is awake
+//! pushes none: that would make each wait longer. So a thread that leaves while it polls leaves its seat taken.
 
 use core::ffi::{c_int, c_void};
 
@@ -18,8 +18,8 @@ unsafe extern "C" {
     fn _pthread_cleanup_pop(buffer: *mut Handler, runs_it: c_int);
 }
 
-/// The C library's record of a handler, `struct _pthread_cleanup_buffer`. It lies in the frame of whoever pushes it: a
-/// handler runs once unwinding has got past its record.
+/// The C library's record of a handler, `struct _pthread_cleanup_buffer`. It lies in the frame of the thread that
+/// pushes it: a handler runs once unwinding has got past its record.
 #[repr(C)]
 pub(crate) struct Handler {
     act: *mut c_void,

@@ -7,12 +7,12 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `probes` | places for bpftrace, perf and gdb |
-//! | `room` | memory for the recorder |
+//! | `allocator` | memory for the recorder |
 //! | `real` | the C library's own functions |
 //! | `state` | which lock there is, whether it is recorded, and which process this is: one word |
 //! | `thread` | who the calling thread is, and whether it is the only one |
 //! | `handler` | what a thread does on its way out of a wait that it does not come back from |
-//! | `platform` | the seam without what may surprise a program |
+//! | `platform` | the platform without what may surprise a program |
 //! | `time` | the two clocks that a deadline may be written in |
 //! | `family` | any other lock of the family in the place of the flagship |
 //! | `bytes::mutex` | the 40 bytes of a `pthread_mutex_t`: whose it is, and whose are which |
@@ -28,7 +28,7 @@
 //! | `glibc` | mutexes and condition variables that stay the C library's, recorded |
 //! | `cancel` | sleeping so that `pthread_cancel` can end it |
 //! | `cond` | condition variables: waiters of one process, moved to their mutex when they are notified |
-//! | `cond::had` | the mutex of a wait, unlocked and locked again |
+//! | `cond::hold` | the mutex of a wait, unlocked and locked again |
 //! | `cond::shared` | waiters of several processes |
 //! | `rwlock` | the C library's locks for readers and writers, recorded |
 //! | `waits` | semaphores, barriers, joins and what else threads wait for, recorded |
@@ -42,6 +42,7 @@
 // One C library, on one system. Elsewhere there is nothing to stand in for, and this is an empty library.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64", target_endian = "little"))]
 
+mod allocator;
 mod bytes;
 mod cancel;
 mod cond;
@@ -57,7 +58,6 @@ mod platform;
 mod probes;
 mod process;
 mod real;
-mod room;
 mod rwlock;
 mod signals;
 mod state;

@@ -12,7 +12,7 @@
 use crate::bytes::mutex::{DESTROYED, Kind, Mutex, NORMAL, Raw, WHOSE, shape};
 use crate::family::Operations;
 use crate::handler::or_leave;
-use crate::platform::Preloaded;
+use crate::platform::PreloadPlatform;
 use crate::time::Deadline;
 use crate::{Answer, die, probes, process, thread};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -53,8 +53,8 @@ impl Mutex {
         other
     }
 
-    /// The first touch in the child of a fork: whoever waited does not exist here. If anybody has it, it stays locked, as with
-    /// the C library: the thread that forked may have it, and will unlock it.
+    /// The first touch in the child of a fork: the parent's waiters do not exist here. If anybody has it, it stays
+    /// locked, as with the C library: the thread that forked may have it, and will unlock it.
     #[cold]
     fn revive(&self) {
         let kind = self.shape.load(Relaxed) as u32;
@@ -394,7 +394,7 @@ impl Mutex {
             if !raw.is_taken() || raw.n_releases() != releases || self.owner.load(Relaxed) != 0 {
                 return 0;
             }
-            Preloaded::nap_ns(GAP_NS);
+            PreloadPlatform::nap_ns(GAP_NS);
         }
         self.complain();
         0

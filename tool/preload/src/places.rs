@@ -2,7 +2,7 @@
 //!
 //! A notified waiter may still be asleep, in its mutex, when its condition variable is destroyed and freed; and if it is
 //! cancelled there, it has to pass its notification on, for which it needs it. So each waiter stands here, by the address.
-//! Who destroys takes the address away ([`cut_off`]); who wants to touch it [`hold`](Place::hold)s it first.
+//! The destroyer takes the address away ([`cut_off`]); a thread that wants to touch it [`hold`](Place::hold)s it first.
 //!
 //! # Steps
 //! `proof/spec/pthread_places.tla` is a model of this and of the waits and the destruction in `cond`: nobody touches a condition

@@ -1,4 +1,4 @@
-//! The seam as a preloaded library needs it: this machine, without what may surprise the program around a lock.
+//! The platform as a preloaded library needs it: this machine, without what may surprise the program around a lock.
 //!
 //! [`Hardware`] asks files of the system, once a second, how many threads may run: that takes 12 KiB of stack, which a small
 //! one has not, and opens descriptors and makes system calls, which a sandbox or a program that closes all of them does not
@@ -8,11 +8,11 @@ use crate::handler::or_leave;
 use crate::probes;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use ondeck_core::{Hardware, Platform, Step, ThreadId, Waited};
+use ondeck_core::{Hardware, Platform, Step, ThreadId, WaitEnd};
 
 /// This machine, for programs that know nothing of us.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Preloaded;
+pub(crate) struct PreloadPlatform;
 
 /// How many threads may run at once, by cores, affinity and quota; several before that was asked.
 static PARALLELISM: AtomicU32 = AtomicU32::new(2);
@@ -29,13 +29,13 @@ pub(crate) fn ask_early() {
     }
 }
 
-impl Platform for Preloaded {
+impl Platform for PreloadPlatform {
     ondeck_core::as_on_hardware! {
         types, pause, yield_now, now_ns, ticks, ns_to_ticks, memory_nodes, atomics_may_be_far, is_running
     }
 
     #[inline]
-    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
         ondeck_record::slept();
         Hardware::wait_on(word, expected, deadline_ns)
     }
@@ -48,7 +48,7 @@ impl Platform for Preloaded {
     }
 
     #[inline]
-    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
         ondeck_record::slept();
         Hardware::wait_on_upper(word, expected, deadline_ns)
     }
@@ -61,12 +61,12 @@ impl Platform for Preloaded {
     }
 
     #[inline]
-    fn wait_on_or_leave(word: &Self::U32, expected: u32, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+    fn wait_on_or_leave(word: &Self::U32, expected: u32, deadline_ns: Option<u64>, leave: impl Fn()) -> WaitEnd {
         or_leave(leave, || Self::wait_on(word, expected, deadline_ns))
     }
 
     #[inline]
-    fn wait_on_upper_or_leave(word: &Self::U64, expected: u64, deadline_ns: Option<u64>, leave: impl Fn()) -> Waited {
+    fn wait_on_upper_or_leave(word: &Self::U64, expected: u64, deadline_ns: Option<u64>, leave: impl Fn()) -> WaitEnd {
         or_leave(leave, || Self::wait_on_upper(word, expected, deadline_ns))
     }
 
@@ -139,7 +139,7 @@ mod tests {
         in_child(|| {
             let spins = |cores| {
                 PARALLELISM.store(cores, Relaxed);
-                Preloaded::may_spin()
+                PreloadPlatform::may_spin()
             };
             assert_eq!([77, 2, 1].map(spins), [true, true, false]);
             IS_OFF.store(1, Relaxed);
@@ -151,9 +151,9 @@ mod tests {
     fn the_environment_switches_spinning_off() {
         if is_again() {
             // What was asked before the program began.
-            assert_eq!(Preloaded::parallelism(), Hardware::parallelism());
+            assert_eq!(PreloadPlatform::parallelism(), Hardware::parallelism());
             let is_off = std::env::var_os("ONDECK_SPIN").is_some_and(|value| value == "0");
-            assert_eq!(Preloaded::may_spin(), !is_off && Hardware::parallelism() > 1);
+            assert_eq!(PreloadPlatform::may_spin(), !is_off && Hardware::parallelism() > 1);
             return;
         }
         again("the_environment_switches_spinning_off", |_| {});
@@ -173,16 +173,16 @@ mod tests {
             marks.taken(LOCK);
             let wait = marks.wait(LOCK).unwrap();
             let pending = marks.release(LOCK).unwrap();
-            Preloaded::wake(&word, 3);
-            Preloaded::wake_upper(&words, 4);
+            PreloadPlatform::wake(&word, 3);
+            PreloadPlatform::wake_upper(&words, 4);
             pending.done();
             wait.told(|| {
                 // The word is another one, so nobody sleeps.
-                Preloaded::wait_on(&word, 1, None);
-                Preloaded::wait_on_upper(&words, 1 << 32, None);
-                (0..5).for_each(|_| Preloaded::pause_ns(1));
+                PreloadPlatform::wait_on(&word, 1, None);
+                PreloadPlatform::wait_on_upper(&words, 1 << 32, None);
+                (0..5).for_each(|_| PreloadPlatform::pause_ns(1));
                 for name in ["accept", "grab", "accept", "claim", "accept"] {
-                    Preloaded::step(Step { lock: "ondeck", name });
+                    PreloadPlatform::step(Step { lock: "ondeck", name });
                 }
             });
             wait.end(true, LOCK);
@@ -196,7 +196,7 @@ mod tests {
     fn who_begins_on_one_core_does_not_spin() {
         const NAME: &str = "who_begins_on_one_core_does_not_spin";
         if is_again() {
-            assert_eq!((Preloaded::parallelism(), Preloaded::may_spin()), (1, false));
+            assert_eq!((PreloadPlatform::parallelism(), PreloadPlatform::may_spin()), (1, false));
             return;
         }
         // SAFETY: always may be called.

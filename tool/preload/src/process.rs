@@ -5,15 +5,15 @@
 //! of `state`, at which each operation looks. A fork makes it `FRESH` again.
 //!
 //! # Which lock
-//! `ONDECK_LOCK` names it; the flagship if it is unset; `glibc` leaves all to the C library, for a first
-//! recording. It is read once, by whoever first touches a mutex: one that was locked in one form must not be unlocked in
+//! `ONDECK_LOCK` names it; the flagship if it is unset; `glibc` leaves all to the C library, for a first recording. It
+//! is read once, by the thread that first touches a mutex: one that was locked in one form must not be unlocked in
 //! another.
 //!
 //! # Fork
 //! Only the thread that forks goes on in the child. But the words of the child's mutexes still tell of the parent's other
 //! threads: that one is on deck and awake, that others sleep on a list. Nobody would ever call anybody again. So forks are
 //! counted, from process to process, and each mutex and condition variable has the number of the process that touched it last.
-//! Whoever finds another number there is the first to touch it in this process (`revive`): nobody in this process waits
+//! A thread that finds another number there is the first to touch it in this process (`revive`): nobody in this process waits
 //! for it, whatever the word tells, so that is written anew, and then the number. Only what the child really uses is touched.
 //!
 //! How the child knows that it is one: its state lies in a page that the kernel gives to a child as zeros. Each operation
@@ -54,9 +54,11 @@ pub(crate) use first_touch::revive;
 
 use crate::bytes::glibc;
 use crate::family::{self, Operations};
-use crate::platform::Preloaded;
+use crate::platform::PreloadPlatform;
 use crate::signals::without_signals;
-use crate::state::{ANOTHER, BUSY, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, RECORDED, STATE, Wiped};
+use crate::state::{
+    ANOTHER, BUSY, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, RECORDED, STATE, WipeOnForkPage,
+};
 use crate::{die, places, real, thread};
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -66,7 +68,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use ondeck_core::{Platform, kernel};
-use ondeck_record::{Charging, Source, Wish};
+use ondeck_record::{ChargeMode, RecordOptions, Source};
 
 /// Whether the kernel gives a child that page as zeros.
 static IS_WIPED: AtomicBool = AtomicBool::new(false);
@@ -115,14 +117,14 @@ fn starts_to_record() -> bool {
 #[cold]
 pub(crate) fn prepare() -> Option<&'static Operations> {
     const NAP_NS: u32 = 10_000;
-    // Ended by whoever prepares, which waits for nobody.
+    // Ended by the preparing thread, which waits for nobody.
     loop {
         // pthread_process: prepare
         match STATE.state.load(Acquire) & CHOICES {
             ONDECK | GLIBC | GLIBC_KNOWN => return None,
             // SAFETY: stored before the state was, and never freed.
             ANOTHER => return unsafe { OTHER.load(Relaxed).as_ref() },
-            BUSY => Preloaded::nap_ns(NAP_NS),
+            BUSY => PreloadPlatform::nap_ns(NAP_NS),
             _ => {
                 look_up_early();
                 without_signals(|| {
@@ -158,7 +160,7 @@ fn new_state() -> u32 {
         let page = (&raw const STATE).cast_mut().cast::<c_void>();
         // If it is refused, the handler does the same.
         // SAFETY: the page is ours, whole, and holds nothing but the state.
-        let answer = unsafe { kernel::advise(page, size_of::<Wiped>(), libc::MADV_WIPEONFORK) };
+        let answer = unsafe { kernel::advise(page, size_of::<WipeOnForkPage>(), libc::MADV_WIPEONFORK) };
         IS_WIPED.store(answer.is_ok(), Relaxed);
     } else {
         // pthread_process: count
@@ -172,33 +174,33 @@ fn new_state() -> u32 {
 /// Chooses the lock and what is recorded, for this process and its children.
 fn choose() {
     CHOICE.store(lock_of_environment(), Relaxed);
-    let wish = Wish::of_environment();
-    if CHOICE.load(Relaxed) == GLIBC && wish.is_some() && glibc::are_known() {
+    let options = RecordOptions::of_environment();
+    if CHOICE.load(Relaxed) == GLIBC && options.is_some() && glibc::are_known() {
         CHOICE.store(GLIBC_KNOWN, Relaxed);
     }
-    // SAFETY: whoever prepares is alone at it.
-    unsafe { *WISH.0.get() = wish };
+    // SAFETY: the preparing thread is alone at it.
+    unsafe { *OPTIONS.0.get() = options };
 }
 
 /// Begins to record this process, if that is asked for. In the child of a fork it was asked for in the parent.
 fn begin_to_record(choice: u32) -> bool {
     let (name, charging) = match choice {
-        ONDECK => ("ondeck", Charging::AtInstants),
-        GLIBC | GLIBC_KNOWN => ("glibc", Charging::Exact),
+        ONDECK => ("ondeck", ChargeMode::AtInstants),
+        GLIBC | GLIBC_KNOWN => ("glibc", ChargeMode::Exact),
         _ => return false,
     };
-    // SAFETY: written once, before the first look at it, by whoever prepares.
-    let wish = unsafe { &*WISH.0.get() };
-    wish.as_ref().is_some_and(|wish| ondeck_record::start(wish, name, charging, Source::Library))
+    // SAFETY: written once, before the first look at it, by the preparing thread.
+    let options = unsafe { &*OPTIONS.0.get() };
+    options.as_ref().is_some_and(|options| ondeck_record::start(options, name, charging, Source::Library))
 }
 
-/// What is to be recorded. Written by whoever prepares the first process, who is alone at it.
-struct Kept(UnsafeCell<Option<Wish>>);
+/// What is to be recorded. Written by the thread that prepares the first process, which is alone at it.
+struct OptionsCell(UnsafeCell<Option<RecordOptions>>);
 
-// SAFETY: whoever prepares is alone.
-unsafe impl Sync for Kept {}
+// SAFETY: the preparing thread is alone.
+unsafe impl Sync for OptionsCell {}
 
-static WISH: Kept = Kept(UnsafeCell::new(None));
+static OPTIONS: OptionsCell = OptionsCell(UnsafeCell::new(None));
 
 fn lock_of_environment() -> u32 {
     let Some(name) = kernel::variable(c"ONDECK_LOCK") else { return ONDECK };
@@ -278,7 +280,11 @@ pub(crate) mod tests {
     /// In a child: as if nothing had been prepared, in this environment.
     fn forget(lock: Option<&CStr>, records: Option<&Directory>) {
         let directory = records.map(|one| std::ffi::CString::new(one.0.as_os_str().as_bytes()).unwrap());
-        let all = [(Wish::RATE, Some(c"1")), (Wish::MAX_MB, Some(c"1")), (Wish::DIRECTORY, directory.as_deref())];
+        let all = [
+            (RecordOptions::RATE, Some(c"1")),
+            (RecordOptions::MAX_MB, Some(c"1")),
+            (RecordOptions::DIRECTORY, directory.as_deref()),
+        ];
         for (name, value) in all.into_iter().chain([(c"ONDECK_LOCK", lock)]) {
             let answer = match value {
                 // SAFETY: strings of C, and this is the only thread.
@@ -290,7 +296,7 @@ pub(crate) mod tests {
         }
         CHOICE.store(FRESH, Relaxed);
         // SAFETY: this is the only thread.
-        unsafe { *WISH.0.get() = None };
+        unsafe { *OPTIONS.0.get() = None };
         set_state(FRESH);
     }
 
@@ -372,7 +378,7 @@ pub(crate) mod tests {
         in_child(|| {
             forget(None, Some(&directory));
             // SAFETY: this is the only thread.
-            unsafe { *WISH.0.get() = Wish::of_environment() };
+            unsafe { *OPTIONS.0.get() = RecordOptions::of_environment() };
             CHOICE.store(ONDECK, Relaxed);
             assert!(records());
             assert_eq!(state(), ONDECK | RECORDED | ONE_FORK);

@@ -1,7 +1,8 @@
 //! The C library's own functions: for the mutexes that stay with it, and for what is only recorded.
 //!
-//! They are looked up before the program starts: the loader's lock, which that takes, may be held by a thread that waits for
-//! ours. Who needs one even earlier, in the constructor of another library, looks it up then. A plain mutex needs none of them. What an old C library does not have, no program calls that runs with it.
+//! They are looked up before the program starts: the loader's lock, which that takes, may be held by a thread that
+//! waits for ours. A caller that needs one even earlier, in the constructor of another library, looks it up then. A
+//! plain mutex needs none of them. What an old C library does not have, no program calls that runs with it.
 
 use crate::die;
 use core::ffi::{CStr, c_int, c_uint, c_void};

@@ -16,7 +16,7 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{EBUSY, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use ondeck_record::Access::{self, Reading, Writing};
-use ondeck_record::{Marks, Opaque, is_due, prepare_to_read};
+use ondeck_record::{Marks, OpaqueWait, is_due, prepare_to_read};
 
 /// The 56 bytes of one.
 #[repr(C)]
@@ -132,7 +132,7 @@ impl Rwlock {
 
     #[cold]
     fn wait_unmarked(&self, access: Access, act: impl Fn() -> Answer) -> Answer {
-        let wait = Opaque::begin_for_one_of_several(self.address(), access);
+        let wait = OpaqueWait::begin_for_one_of_several(self.address(), access);
         if let Some(wait) = &wait {
             wait.look();
         }

@@ -1,7 +1,7 @@
 //! What a process knows of itself at a look: one word, which says which lock it has, whether it records, and which process
 //! it is.
 //!
-//! Whoever finds that nothing is known yet has the process prepared, see `process`.
+//! A thread that finds that nothing is known yet has the process prepared, see `process`.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -28,13 +28,13 @@ const PAGE: usize = 4096;
 
 /// Alone on its page, which a child gets as zeros.
 #[repr(C, align(4096))]
-pub(crate) struct Wiped {
+pub(crate) struct WipeOnForkPage {
     pub(crate) state: AtomicU32,
     rest: [u8; PAGE - 4],
 }
 
 // Where pages are larger than 4 KiB the kernel refuses, and the handler of a fork does the work.
-pub(crate) static STATE: Wiped = Wiped { state: AtomicU32::new(FRESH), rest: [0; PAGE - 4] };
+pub(crate) static STATE: WipeOnForkPage = WipeOnForkPage { state: AtomicU32::new(FRESH), rest: [0; PAGE - 4] };
 
 /// Whether the flagship is the lock, and the process is prepared.
 #[inline(always)]

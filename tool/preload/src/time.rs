@@ -1,12 +1,13 @@
 //! The two clocks that a deadline may be written in.
 //!
 //! # Clocks that are faked
-//! A program, or a library that is loaded beside ours, may define `clock_gettime` and tell another time than the kernel does.
-//! Whoever takes a deadline from such a clock means that clock; all sleeping is by the kernel's. So a deadline is moved by what
-//! lies between the two before it is waited for. The C library does not do that, so libraries that fake the time stand before
-//! its functions and move deadlines themselves: they must be loaded behind ours, as `ondeck run` sees to.
+//! A program, or a library that is loaded beside ours, may define `clock_gettime` and tell another time than the kernel
+//! does. A caller that takes a deadline from such a clock means that clock; all sleeping is by the kernel's. So a
+//! deadline is moved by what lies between the two before it is waited for. The C library does not do that, so libraries
+//! that fake the time stand before its functions and move deadlines themselves: they must be loaded behind ours, as
+//! `ondeck run` sees to.
 
-use crate::platform::Preloaded;
+use crate::platform::PreloadPlatform;
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
 use ondeck_core::{Platform, kernel};
 
@@ -55,7 +56,7 @@ impl Deadline {
 /// As [`Deadline::keep`], with `left_ns` as the clock.
 fn keep(left_ns: impl Fn() -> u64, mut acquire: impl FnMut(u64) -> bool) -> bool {
     loop {
-        if acquire(Preloaded::now_ns().saturating_add(left_ns())) {
+        if acquire(PreloadPlatform::now_ns().saturating_add(left_ns())) {
             return true;
         }
         if left_ns() == 0 {
@@ -137,7 +138,7 @@ mod tests {
     fn who_acquires_before_the_deadline_goes_on_until_then() {
         let deadline = in_seconds(CLOCK_REALTIME, 1000);
         let mut n_calls = 0;
-        let before = Preloaded::now_ns();
+        let before = PreloadPlatform::now_ns();
         let has_it = deadline.keep(|until| {
             n_calls += 1;
             // An hour of slack, for a clock that is set meanwhile.
@@ -151,7 +152,7 @@ mod tests {
     fn a_clock_that_is_set_back_gives_the_next_attempt_more_time() {
         const HOUR_NS: u64 = 3_600_000_000_000;
         let left_ns = Cell::new(HOUR_NS);
-        let before = Preloaded::now_ns();
+        let before = PreloadPlatform::now_ns();
         let has_it = keep(
             || left_ns.get(),
             |until| {

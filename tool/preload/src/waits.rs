@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{
     EBUSY, clockid_t, pthread_barrier_t, pthread_barrierattr_t, pthread_spinlock_t, pthread_t, sem_t, timespec,
 };
-use ondeck_record::Opaque;
+use ondeck_record::OpaqueWait;
 use ondeck_record::layout::kind;
 
 /// The first four bytes of something of the C library's.
@@ -55,7 +55,7 @@ const NOWHERE: *const c_void = core::ptr::null();
 
 #[inline(never)]
 fn record(address: u64, kind: u32, act: impl FnOnce() -> Answer) -> Answer {
-    let wait = Opaque::begin(address, kind);
+    let wait = OpaqueWait::begin(address, kind);
     // Those may be shorter than a walk of the stack, which would count as waiting.
     let is_perhaps_short = matches!(kind, kind::SPIN | kind::BARRIER);
     if let Some(wait) = wait.as_ref().filter(|_| !is_perhaps_short) {

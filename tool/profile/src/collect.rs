@@ -12,16 +12,16 @@ mod damage;
 pub(crate) mod holders;
 pub(crate) mod totals;
 
-use crate::profile::{Ended, LockKind, WaitKind};
+use crate::profile::{LockKind, ProcessEnd, WaitKind};
 use crate::runtimes::Programs;
 use crate::symbols::Symbols;
-use bypassed::Bypassed;
+use bypassed::BypassedProcesses;
 use causes::SHORT_NS;
 use clock::Clock;
 use contents::Contents;
 use holders::Holders;
 use ondeck_record::layout::{event, kind};
-use ondeck_record::read::{Dropped, Reader, Unreadable, Waiter};
+use ondeck_record::read::{Dropped, ReadError, Reader, Waiter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub struct Collector {
     unreadable: Vec<String>,
     /// The same of those that may still become some.
     unopened: Vec<String>,
-    bypassed: Option<Bypassed>,
+    bypassed: Option<BypassedProcesses>,
     symbols: Symbols,
     programs: Programs,
     last_snapshot_ns: Option<u64>,
@@ -70,7 +70,7 @@ struct Recording {
     holders: Holders,
     /// Threads that waited at the last look.
     waiters: Vec<Waiter>,
-    ended: Ended,
+    ended: ProcessEnd,
     /// When something was last known of it, from the start of the run.
     last_ns: u64,
     /// Samples whose times cannot be.
@@ -102,7 +102,7 @@ impl Collector {
 
     /// Tells which process the program began with: those that come from it and do not record become notes.
     pub fn begins_with(&mut self, pid: u32) {
-        self.bypassed = Some(Bypassed::new(pid));
+        self.bypassed = Some(BypassedProcesses::new(pid));
     }
 
     /// Whether any process has recorded.
@@ -214,7 +214,7 @@ impl Recording {
             recent: BTreeMap::new(),
             holders: Holders::default(),
             waiters: Vec::new(),
-            ended: Ended::Running,
+            ended: ProcessEnd::Running,
             last_ns,
             n_untimely: 0,
             n_spoilt: 0,
@@ -225,7 +225,7 @@ impl Recording {
     }
 
     /// Takes what is new. Once the process is gone its file is removed, whose path is the answer.
-    fn take(&mut self, is_gone: bool, now_ns: u64) -> Result<Option<PathBuf>, Unreadable> {
+    fn take(&mut self, is_gone: bool, now_ns: u64) -> Result<Option<PathBuf>, ReadError> {
         self.look(now_ns)?;
         self.contents.look_at_files()?;
         let Some(reader) = self.contents.reader() else { return Ok(None) };
@@ -254,12 +254,12 @@ impl Recording {
         }
         self.is_closed = true;
         self.holders.close();
-        self.ended = if reader.has_exited()? { Ended::Exit } else { Ended::Abruptly };
+        self.ended = if reader.has_exited()? { ProcessEnd::Exit } else { ProcessEnd::Abruptly };
         self.contents.keep(&self.locks, &self.waiters)
     }
 
     /// Looks at the holders of locks that threads wait for.
-    fn look(&mut self, now_ns: u64) -> Result<(), Unreadable> {
+    fn look(&mut self, now_ns: u64) -> Result<(), ReadError> {
         let now = self.clock.until_now(now_ns);
         match self.contents.reader() {
             Some(reader) => self.holders.look(reader, &self.clock, now),

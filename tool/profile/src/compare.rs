@@ -27,15 +27,15 @@ mod text;
 
 use crate::rows::is_function;
 use crate::summary::{LockSummary, Names, Noise, Path, Sites, Summary, weight};
-use pairs::{Known, pairs};
+use pairs::{MatchBasis, pairs};
 use std::collections::BTreeMap;
 
 /// So many standard deviations to either side hold 95 % of a normal distribution.
 const DEVIATIONS: f64 = 1.96;
 /// With fewer samples, or events, their spread says little of their distribution.
 const ENOUGH: f64 = 5.0;
-/// Whoever waits or holds longest is said to be another if its part has grown by more than this: two of nearly the same
-/// length change places by chance.
+/// The function that waits or holds longest is said to be another if its part has grown by more than this: two of
+/// nearly the same length change places by chance.
 const NOTABLE: f64 = 0.1;
 
 /// Two profiles side by side.
@@ -124,7 +124,7 @@ pub fn compare(old: &Summary, new: &Summary) -> Comparison {
         let alone = pairs.alone[side].iter().map(|lock| {
             let mut locks = [vec![], vec![]];
             locks[side].push(*lock);
-            Row::new(&Known::Name(lock.name.clone()), both, &locks)
+            Row::new(&MatchBasis::Name(lock.name.clone()), both, &locks)
         });
         sorted(alone.collect())
     });
@@ -132,7 +132,7 @@ pub fn compare(old: &Summary, new: &Summary) -> Comparison {
     let all = [old, new].map(|summary| summary.locks.iter().collect::<Vec<&LockSummary>>());
     Comparison {
         heads: both.map(Summary::head),
-        total: Row::new(&Known::Name("all locks".to_string()), both, &all),
+        total: Row::new(&MatchBasis::Name("all locks".to_string()), both, &all),
         rows,
         only,
         warnings: cores_warning(old, new).into_iter().collect(),
@@ -152,7 +152,7 @@ fn cores_warning(old: &Summary, new: &Summary) -> Option<String> {
 }
 
 impl Row {
-    fn new(known: &Known, runs: [&Summary; 2], locks: &[Vec<&LockSummary>; 2]) -> Row {
+    fn new(known: &MatchBasis, runs: [&Summary; 2], locks: &[Vec<&LockSummary>; 2]) -> Row {
         let side = |side: usize| Figures::of(runs[side], &locks[side]);
         let sites = |of: fn(&LockSummary) -> &Sites| {
             let [old, new] = [0, 1].map(|side| sum(locks[side].iter().map(|lock| of(lock))));

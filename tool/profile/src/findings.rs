@@ -1,6 +1,6 @@
 //! What a profile comes to, found once: why each lock was waited for, and what to do first. List, page and files draw it.
 //!
-//! The causes of a lock's waiting ([`Cause`]) are put together by what can be done about them ([`Why`]). Each of these has
+//! The causes of a lock's waiting ([`Cause`]) are put together by what can be done about them ([`CauseShare`]). Each of these has
 //! one sentence, wherever it is shown. Weights are always times of waiting, never counts: one long hold keeps more threads
 //! waiting than a million short ones.
 //!
@@ -30,7 +30,7 @@ use crate::wrappers::Tops;
 pub(crate) use causes::parts;
 use measures::{Program, QUIET, is_quiet};
 use ondeck_report::wording::{count, counted, run_time};
-use texts::Said;
+use texts::CauseText;
 
 /// A lock with this part of all waiting is named first, or beside the first.
 const MATTERS_BESIDE: f64 = 1.0 / 3.0;
@@ -112,10 +112,10 @@ pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Strin
 }
 
 /// What is said of a lock first: its largest cause, and the next if it has as much as would be named of a lock.
-fn first_of(profile: &Profile, tops: &Tops, index: usize) -> Vec<Said> {
+fn first_of(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseText> {
     let lock = &profile.locks[index];
     let name = texts::lock_name(lock);
-    let only = |text: String| vec![Said { text, names: vec![index], tries: false }];
+    let only = |text: String| vec![CauseText { text, names: vec![index], tries: false }];
     if profile.lock == FROM_KERNEL {
         return only(texts::seen_from_the_kernel(tops, profile, lock));
     }

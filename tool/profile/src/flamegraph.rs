@@ -15,7 +15,7 @@ use maud::{Markup, PreEscaped, html};
 use ondeck_report::drawing::clean;
 use ondeck_report::fingerprint::hash_number;
 use ondeck_report::html::BASICS;
-use ondeck_report::palette::{DARK, Ground, HUES, LIGHT, mix};
+use ondeck_report::palette::{Background, DARK, HUES, LIGHT, mix};
 use ondeck_report::wording::{count, duration_ns, wrap};
 use std::fmt::Write as _;
 use tree::{Block, Detail, Graphs, Kind, Label, Side};
@@ -53,9 +53,9 @@ const STATES: [(usize, [f64; 2]); State::ALL.len()] = [
     (7, [0.6, 0.35]),
 ];
 /// What a hue is on a ground.
-type OnGround = fn(usize) -> &'static str;
+type HueOnBackground = fn(usize) -> &'static str;
 /// Light and dark.
-const GROUNDS: [(Ground, OnGround); 2] = [(LIGHT, |hue| HUES[hue].light), (DARK, |hue| HUES[hue].dark)];
+const GROUNDS: [(Background, HueOnBackground); 2] = [(LIGHT, |hue| HUES[hue].light), (DARK, |hue| HUES[hue].dark)];
 
 /// What stands above the graphs: heading, and what the width means.
 pub(crate) fn words(profile: &Profile, side: Side) -> (&'static str, &'static str) {
@@ -289,8 +289,8 @@ fn fills(at: usize) -> Vec<(String, String)> {
 
 /// The style of a file: what a page has in its own.
 fn file_style() -> String {
-    let ground = |ground: Ground, dashes: &str| {
-        let Ground { card, ink, muted, grid } = ground;
+    let ground = |ground: Background, dashes: &str| {
+        let Background { card, ink, muted, grid } = ground;
         format!(
             "svg{{color:{ink};--paper:{card};--ink:{ink};--muted:{muted};--rule:{grid};--edge:{dashes}}}.card{{fill:{card}}}\
              .name,.part{{fill:{ink}}}.small{{fill:{muted}}}"

@@ -8,20 +8,20 @@ mod build;
 mod cells;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod damage;
-mod gone;
 pub(crate) mod kinds;
+mod snapshot;
 mod stuck;
-mod told;
+mod tail_calls;
 
 use crate::collect::Run;
 use crate::runtimes::Programs;
 use crate::symbols::Symbols;
 use cells::Cells;
 use ondeck_trace::{Tracer, Wait};
-pub use told::Told;
+pub use snapshot::FutexSnapshot;
 
-/// Makes profiles of what was [`Told`]: finds the names for them, and keeps what it has read of each file. That may take
-/// seconds for the first time.
+/// Makes a profile of a [`FutexSnapshot`]: finds the names for it, and keeps what it has read of each file. That may
+/// take seconds for the first time.
 #[derive(Default)]
 pub struct Namer {
     symbols: Symbols,
@@ -93,16 +93,16 @@ impl FutexCollector {
     }
 
     /// What was told until `now_ns`, with waits that go on.
-    pub fn told(&mut self, now_ns: u64) -> Told {
+    pub fn told(&mut self, now_ns: u64) -> FutexSnapshot {
         self.add_with(|tracer, each| tracer.settle(each));
-        Told::of(self, now_ns, None)
+        FutexSnapshot::of(self, now_ns, None)
     }
 
     /// What was told since the last snapshot, or since the start: the next snapshot begins here.
-    pub fn snapshot(&mut self, now_ns: u64) -> Told {
+    pub fn snapshot(&mut self, now_ns: u64) -> FutexSnapshot {
         self.add_with(|tracer, each| tracer.settle(each));
         let from = self.last_snapshot_ns.unwrap_or(self.run.started_ns);
-        let told = Told::of(self, now_ns, Some(from));
+        let told = FutexSnapshot::of(self, now_ns, Some(from));
         self.last_snapshot_ns = Some(now_ns);
         self.recent = Some(Cells::default());
         told

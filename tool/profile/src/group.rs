@@ -12,7 +12,7 @@
 use crate::collect::build::tell_all_apart;
 use crate::names::{base, brief, several};
 use crate::profile::{
-    Bar, Cause, Condition, Frame, Histogram, Lock, Other, Profile, Site, Spot, State, Timeline, WaitKind,
+    Bar, Cause, Condition, Frame, Histogram, Lock, Profile, Site, Spot, State, Timeline, WaitKind, WaitObject,
 };
 use crate::wrappers::Tops;
 use std::collections::{BTreeMap, HashMap};
@@ -26,9 +26,9 @@ pub fn grouped(mut profile: Profile) -> Profile {
     let (conditions, new_conditions) = conditions_of(std::mem::take(&mut profile.conditions), &kinds);
     profile.conditions = conditions;
     let new = |numbers: &[u32], old: u32| numbers.get(old as usize).copied().unwrap_or(old);
-    let renumbered = |other: Other| match other {
-        Other::Lock(old) => Other::Lock(new(&new_locks, old)),
-        Other::Condition(old) => Other::Condition(new(&new_conditions, old)),
+    let renumbered = |other: WaitObject| match other {
+        WaitObject::Lock(old) => WaitObject::Lock(new(&new_locks, old)),
+        WaitObject::Condition(old) => WaitObject::Condition(new(&new_conditions, old)),
     };
     for lock in &mut profile.locks {
         for cause in &mut lock.causes {
@@ -101,7 +101,7 @@ fn place(profile: &Profile, tops: &Tops, lock: &Lock) -> Option<Place> {
     let mut key = format!("{:?} {verb}", lock.kind);
     for frame in inner.iter().chain([&outer]) {
         key += &brief(&frame.function);
-        // Who waits in one function may do so in several lines.
+        // Threads that wait in one function may do so in several lines.
         if origin.is_some() {
             key += &spot(frame);
         }
@@ -269,7 +269,7 @@ fn timeline<'a>(all: impl Iterator<Item = &'a Timeline>) -> Timeline {
 
 /// Those that are the same as one, the largest first.
 fn causes(all: Vec<Cause>) -> Vec<Cause> {
-    let mut sums: BTreeMap<(State, Option<u32>, String, Option<Other>), Cause> = BTreeMap::new();
+    let mut sums: BTreeMap<(State, Option<u32>, String, Option<WaitObject>), Cause> = BTreeMap::new();
     for cause in all {
         let key = (cause.state, cause.stack, cause.call.clone(), cause.other);
         match sums.get_mut(&key) {

@@ -3,7 +3,7 @@
 use crate::summary::Summary;
 use crate::{json, pprof};
 use flate2::read::MultiGzDecoder;
-use ondeck_report::output::{Unreadable, reason};
+use ondeck_report::output::{ReadError, reason};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -16,8 +16,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Reads what of a profile is compared, from a file for pprof or JSON.
-pub fn read_profile(path: &Path) -> Result<Summary, Unreadable> {
-    summary(path).map_err(|what| Unreadable::new(path, what))
+pub fn read_profile(path: &Path) -> Result<Summary, ReadError> {
+    summary(path).map_err(|what| ReadError::new(path, what))
 }
 
 /// Whether the file looks like a profile, even if it is a broken one: compressed, or JSON with a version. A file that cannot

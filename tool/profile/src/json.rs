@@ -1,7 +1,7 @@
 //! The JSON form of a profile: all of it, and back.
 
 use crate::names::shown;
-use crate::profile::{Condition, Histogram, Lock, Other, Profile, Site, VERSION};
+use crate::profile::{Condition, Histogram, Lock, Profile, Site, VERSION, WaitObject};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -84,8 +84,8 @@ fn fault(profile: &Profile) -> Option<String> {
     let mut stacks = origins.chain(sites(profile).map(|site| site.stack)).chain(others);
     let stack = stacks.find_map(|stack| missing("stack", stack, profile.stacks.len()));
     let unknown = |other| match other {
-        Other::Lock(number) => missing("lock", number, profile.locks.len()),
-        Other::Condition(number) => missing("condition variable", number, profile.conditions.len()),
+        WaitObject::Lock(number) => missing("lock", number, profile.locks.len()),
+        WaitObject::Condition(number) => missing("condition variable", number, profile.conditions.len()),
     };
     let mut others = causes().filter_map(|cause| cause.other).chain(profile.stuck.iter().map(|one| one.on));
     let other = others.find_map(unknown);

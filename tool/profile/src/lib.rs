@@ -52,14 +52,14 @@ mod wrappers;
 pub use collect::{Collector, Run, is_alive};
 pub use findings::{Findings, findings, hang};
 pub use flamegraph::svg as flamegraph;
-pub use futex::{FutexCollector, Namer, Told};
+pub use futex::{FutexCollector, FutexSnapshot, Namer};
 pub use group::grouped;
 pub use input::{is_profile, read_profile};
 pub use names::kind_of;
 pub use page::page;
 pub use profile::{
-    Bar, Cause, Condition, Dropped, Ended, Frame, Histogram, Lock, LockKind, Origin, Other, Process, Profile, Site,
-    Spot, State, Stuck, Timeline, VERSION, WaitKind,
+    Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Site, Spot,
+    State, Stuck, Timeline, VERSION, WaitKind, WaitObject,
 };
 pub use rows::Side;
 pub use summary::Summary;

@@ -1,7 +1,8 @@
 //! Made-up profiles for tests: a database server that waits for three of its locks, and small ones.
 
 use crate::profile::{
-    Bar, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Process, Profile, Site, Spot, Timeline, VERSION,
+    Bar, Condition, Dropped, Frame, Histogram, Lock, Origin, Process, ProcessEnd, Profile, Site, Spot, Timeline,
+    VERSION,
 };
 use std::collections::HashMap;
 
@@ -140,8 +141,8 @@ pub(crate) fn server() -> Profile {
     let process =
         |pid, parent, program: &str, from, to, ended| Process { pid, parent, program: program.into(), from, to, ended };
     builder.profile.processes = vec![
-        process(4711, 4700, "/usr/sbin/mariadbd", 0.004, 4.0, Ended::Exit),
-        process(4790, 4711, "/usr/bin/wsrep_notify", 1.25, 1.5, Ended::Abruptly),
+        process(4711, 4700, "/usr/sbin/mariadbd", 0.004, 4.0, ProcessEnd::Exit),
+        process(4790, 4711, "/usr/bin/wsrep_notify", 1.25, 1.5, ProcessEnd::Abruptly),
     ];
     query_cache(&mut builder);
     log(&mut builder);

@@ -26,7 +26,7 @@ mod tests;
 
 pub(crate) use read::read;
 
-use crate::profile::{Cause, Lock, Other, Profile, VERSION};
+use crate::profile::{Cause, Lock, Profile, VERSION, WaitObject};
 use crate::rows::{Place, Row, Side, UNKNOWN, charges, of_side, of_takers, with_rest};
 use crate::summary::Noise;
 use crate::words::causes;
@@ -225,8 +225,8 @@ impl<'a> Writer<'a> {
             labels.push(self.label(CALL, cause.call));
         }
         let other = match cause.other {
-            Some(Other::Lock(number)) => profile.locks.get(number as usize).map(|lock| &lock.name),
-            Some(Other::Condition(number)) => profile.conditions.get(number as usize).map(|one| &one.name),
+            Some(WaitObject::Lock(number)) => profile.locks.get(number as usize).map(|lock| &lock.name),
+            Some(WaitObject::Condition(number)) => profile.conditions.get(number as usize).map(|one| &one.name),
             None => None,
         };
         labels.extend(other.map(|name| self.label(OTHER, name)));

@@ -7,7 +7,7 @@
 //! - Each instant of a wait is **charged** to the hold that is in progress at that instant: to the stack that acquired the
 //!   lock, where it is known, else to the one that releases it. A hold during which three threads wait for 1 ms is charged 3 ms. So what a lock's holders are charged and what passes
 //!   while it is free ([`Lock::handing_on_ns`]: woken threads that do not run yet) is what its waiters waited, and a hold is
-//!   never charged what was waited before it or after it, whoever releases last.
+//!   never charged what was waited before it or after it, whichever thread releases last.
 //! - Waits on condition variables are no lock waits, and stand apart.
 //!
 //! All counts and sums are estimates of the whole from samples, without bias: a sample stands for as much as it was
@@ -74,13 +74,13 @@ pub struct Process {
     /// When it was last known to run, on the same scale.
     pub to: f64,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ProcessEnd,
 }
 
 /// How a process ended, as far as is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum ProcessEnd {
     /// By `exit`, or by returning from `main`.
     #[default]
     Exit,
@@ -140,7 +140,7 @@ pub struct Lock {
     pub hold_histogram: Histogram,
     /// How long it was held, in ns, all together.
     pub hold_ns: f64,
-    /// The part of the waiting in which it was free: who was to have it next did not run yet.
+    /// The part of the waiting in which it was free: the next holder did not run yet.
     pub handing_on_ns: f64,
     /// Most threads that were seen waiting at once.
     pub most_waiting: u32,
@@ -193,7 +193,7 @@ pub struct Cause {
     /// The system call in which the holder slept, of [`State::Blocked`]; empty where that is not known.
     pub call: String,
     /// What the holder waited for, of [`State::OtherLock`].
-    pub other: Option<Other>,
+    pub other: Option<WaitObject>,
     /// How much waiting it is, in ns.
     pub ns: f64,
     /// How many holds, or times without a holder.
@@ -239,7 +239,7 @@ impl State {
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Other {
+pub enum WaitObject {
     /// The lock with this index in [`Profile::locks`].
     Lock(u32),
     /// The place of waiting with this index in [`Profile::conditions`].
@@ -247,22 +247,22 @@ pub enum Other {
 }
 
 /// What a thread waits for, or the number of a lock.
-fn other_or_lock<'de, D: Deserializer<'de>>(from: D) -> Result<Other, D::Error> {
+fn other_or_lock<'de, D: Deserializer<'de>>(from: D) -> Result<WaitObject, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Form {
         Lock(u32),
-        Other(Other),
+        Other(WaitObject),
     }
     Ok(match Form::deserialize(from)? {
-        Form::Lock(number) => Other::Lock(number),
+        Form::Lock(number) => WaitObject::Lock(number),
         Form::Other(other) => other,
     })
 }
 
-impl Default for Other {
+impl Default for WaitObject {
     fn default() -> Self {
-        Other::Lock(0)
+        WaitObject::Lock(0)
     }
 }
 
@@ -275,7 +275,7 @@ pub struct Stuck {
     pub thread: u32,
     /// What it waits for. Profiles of an earlier version have the number of a lock.
     #[serde(alias = "lock", deserialize_with = "other_or_lock")]
-    pub on: Other,
+    pub on: WaitObject,
     /// For how long it had waited, in ns.
     pub ns: u64,
     /// Where it waits, as an index in [`Profile::stacks`], if that was walked.

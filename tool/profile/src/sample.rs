@@ -1,8 +1,8 @@
 //! A small profile that has everything once, for tests.
 
 use crate::profile::{
-    Bar, Cause, Condition, Dropped, Ended, Frame, Histogram, Lock, Origin, Other, Process, Profile, Site, Spot, State,
-    Stuck, Timeline, VERSION,
+    Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, Origin, Process, ProcessEnd, Profile, Site, Spot, State,
+    Stuck, Timeline, VERSION, WaitObject,
 };
 
 /// A profile that grows.
@@ -75,7 +75,7 @@ impl Builder {
 }
 
 pub(crate) fn process(pid: u32, program: &str) -> Process {
-    Process { pid, parent: 1, program: program.into(), from: 0.0, to: 2.0, ended: Ended::Exit }
+    Process { pid, parent: 1, program: program.into(), from: 0.0, to: 2.0, ended: ProcessEnd::Exit }
 }
 
 /// Two processes, three locks, a condition variable; inlined and unnamed functions, stacks and holders that are missing.
@@ -95,7 +95,7 @@ pub(crate) fn toy() -> Profile {
     queue.causes = vec![Cause {
         state: State::OtherLock,
         stack: Some(pop),
-        other: Some(Other::Lock(1)),
+        other: Some(WaitObject::Lock(1)),
         ns: 2_100_000.0,
         count: 1000.0,
         each_ns: 2000.0,
@@ -128,7 +128,7 @@ pub(crate) fn toy() -> Profile {
         notifiers: vec![Site { stack: push, count: 20.0, ns: 0.0 }],
         ..Condition::default()
     });
-    builder.0.stuck.push(Stuck { thread: 7, on: Other::Lock(1), ns: 5000, stack: Some(pop), ..Stuck::default() });
+    builder.0.stuck.push(Stuck { thread: 7, on: WaitObject::Lock(1), ns: 5000, stack: Some(pop), ..Stuck::default() });
     builder.0.dropped = Dropped { samples: 5, stacks: 1, locks: 0, processes: 0 };
     builder.0.notes.push("waits are estimated".into());
     builder.0

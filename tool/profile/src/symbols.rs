@@ -27,8 +27,8 @@
 //! Damaged files are answered for with what can be read of them. What can still end this process is debug information made
 //! for it: inlined functions some ten thousand deep, which `addr2line` follows by recursion.
 //!
-//! Files are mapped, so that a gigabyte of debug information costs no memory. Whoever truncates such a file while it is
-//! read ends it too, by a bus error.
+//! Files are mapped, so that a gigabyte of debug information costs no memory. A program that truncates such a file
+//! while it is read ends it too, by a bus error.
 
 mod debug_file;
 mod elf;
@@ -71,11 +71,11 @@ pub struct Module {
 pub struct Symbols {
     /// Where separate debug files are installed.
     debug_directory: PathBuf,
-    known: BTreeMap<(PathBuf, Option<Stamp>), Known>,
+    known: BTreeMap<(PathBuf, Option<Stamp>), ModuleSymbols>,
 }
 
 /// What has been found out about the file of a module.
-struct Known {
+struct ModuleSymbols {
     image: Result<Image, String>,
     /// The build id of a process in which it was another file.
     other: Option<Vec<u8>>,
@@ -200,7 +200,7 @@ impl Symbols {
         }
         let debug_directory = &self.debug_directory;
         let expected = module.source.stamp();
-        let known = self.known.entry((module.path.clone(), expected)).or_insert_with_key(|(path, _)| Known {
+        let known = self.known.entry((module.path.clone(), expected)).or_insert_with_key(|(path, _)| ModuleSymbols {
             image: guarded(|| Image::read(path, &module.source, debug_directory)),
             other: None,
             n_unnamed: 0,
@@ -221,7 +221,7 @@ impl Symbols {
     }
 }
 
-impl Known {
+impl ModuleSymbols {
     /// Addresses without names in a stripped file; `None` if there are none.
     fn nameless(&self) -> Option<usize> {
         self.image.as_ref().ok().filter(|image| image.is_stripped && self.n_unnamed > 0).map(|_| self.n_unnamed)

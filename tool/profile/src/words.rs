@@ -2,7 +2,9 @@
 
 use crate::findings::parts;
 use crate::names::{middle, shown};
-use crate::profile::{Cause, Condition, Ended, Histogram, Lock, LockKind, Other, Profile, Site, State, WaitKind};
+use crate::profile::{
+    Cause, Condition, Histogram, Lock, LockKind, ProcessEnd, Profile, Site, State, WaitKind, WaitObject,
+};
 use crate::runtimes;
 use crate::symbols::NO_DEBUG_FILE;
 use crate::wrappers::Tops;
@@ -134,8 +136,8 @@ pub(crate) fn causes(profile: &Profile, causes: &[Cause]) -> BTreeMap<String, f6
 
 fn cause(profile: &Profile, cause: &Cause) -> String {
     let other = match cause.other {
-        Some(Other::Lock(index)) => profile.locks.get(index as usize).map(|lock| &lock.name),
-        Some(Other::Condition(index)) => profile.conditions.get(index as usize).map(|one| &one.name),
+        Some(WaitObject::Lock(index)) => profile.locks.get(index as usize).map(|lock| &lock.name),
+        Some(WaitObject::Condition(index)) => profile.conditions.get(index as usize).map(|one| &one.name),
         None => None,
     };
     match (cause.state, other) {
@@ -310,11 +312,11 @@ pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
 }
 
 /// How a process ended.
-pub(crate) fn ended(how: Ended) -> &'static str {
+pub(crate) fn ended(how: ProcessEnd) -> &'static str {
     match how {
-        Ended::Exit => "by exit",
-        Ended::Abruptly => "abruptly",
-        Ended::Running => "still running",
+        ProcessEnd::Exit => "by exit",
+        ProcessEnd::Abruptly => "abruptly",
+        ProcessEnd::Running => "still running",
     }
 }
 

@@ -1,4 +1,5 @@
-//! Frames that stand between a program and its lock and say nothing of either: who waits is whoever called them.
+//! Frames that stand between a program and its lock and say nothing of either: the waiting function is the one that
+//! called them.
 //!
 //! A name counts if its short form begins with one of [`BEGINNINGS`]; a function whose name is not known, if it is in
 //! one of [`LIBRARIES`]. The lists are here and nowhere else: a frame that is missing shows up as the top of many stacks.

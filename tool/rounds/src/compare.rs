@@ -20,7 +20,7 @@ pub struct Round {
 
 /// What all rounds say.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Compared {
+pub struct Comparison {
     /// Median of the first kind.
     pub before: f64,
     /// Median of the second kind.
@@ -44,7 +44,7 @@ pub enum Outcome {
     TooFew,
 }
 
-impl Compared {
+impl Comparison {
     /// How many times as much the larger median is as the smaller one; 1 where one of them is 0.
     pub fn ratio(&self) -> f64 {
         let (least, most) = (self.before.min(self.after), self.before.max(self.after));
@@ -56,11 +56,11 @@ impl Compared {
 /// `least`: what is known to differ without a meaning, as the time that one kind takes to start.
 ///
 /// `None` without rounds.
-pub fn compare(rounds: &[Round], least: f64) -> Option<Compared> {
+pub fn compare(rounds: &[Round], least: f64) -> Option<Comparison> {
     let before: Vec<f64> = rounds.iter().flat_map(|round| round.before).collect();
     let after: Vec<f64> = rounds.iter().map(|round| round.after).collect();
     let own: Vec<f64> = rounds.iter().map(|round| apart(round.before)).collect();
-    let mut compared = Compared {
+    let mut compared = Comparison {
         before: median(&before)?,
         after: median(&after)?,
         own: median(&own)?,
@@ -85,7 +85,7 @@ fn apart([one, other]: [f64; 2]) -> f64 {
 mod tests {
     use super::*;
 
-    fn of(rounds: &[([f64; 2], f64)]) -> Compared {
+    fn of(rounds: &[([f64; 2], f64)]) -> Comparison {
         let rounds: Vec<Round> =
             rounds.iter().map(|(before, after)| Round { before: *before, after: *after }).collect();
         compare(&rounds, 0.0).unwrap()

@@ -1,7 +1,7 @@
 //! Runs commands in turn, in rounds, and says which of two kinds was faster.
 //!
-//! `ondeck profile --try` and `cargo xtask programs` use it. Begin with [`Running`], a command under way; [`Round`], one time of
-//! each kind; [`Compared`], what comes out.
+//! `ondeck profile --try` and `cargo xtask programs` use it. Begin with [`RunningProcess`], a command under way; [`Round`], one time of
+//! each kind; [`Comparison`], what comes out.
 //!
 //! A machine changes more between two runs than most programs gain by another lock. So the kinds take turns, each comes
 //! first in some round, and one kind runs twice in each round: then it is known how much its own runs differ.
@@ -17,10 +17,10 @@ mod output;
 #[cfg(unix)]
 mod process;
 
-pub use compare::{Compared, Outcome, ROUNDS_NEEDED, Round, compare};
+pub use compare::{Comparison, Outcome, ROUNDS_NEEDED, Round, compare};
 pub use output::{Difference, difference};
 #[cfg(unix)]
-pub use process::{Ended, NotEnded, Running, Usage};
+pub use process::{FinishedProcess, RunFailure, RunningProcess, Usage};
 
 /// The order of `n` runs in a round, as numbers from 0: in `n` rounds that follow each other, each has each place once.
 pub fn order(n: usize, round: usize) -> impl Iterator<Item = usize> {

@@ -35,7 +35,7 @@ impl Usage {
 
 /// What is left of a process that has ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ended {
+pub struct FinishedProcess {
     /// From its start to its end.
     pub seconds: f64,
     /// What it has used.
@@ -46,7 +46,7 @@ pub struct Ended {
 
 /// Why a process has not ended by itself.
 #[derive(Debug)]
-pub enum NotEnded {
+pub enum RunFailure {
     /// Somebody has asked for an end, with this signal.
     Stopped(i32),
     /// It took longer than it may.
@@ -59,19 +59,19 @@ pub enum NotEnded {
 
 /// A running process that leads a group of its own. Dropped, it is killed with its group.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProcess {
     pid: libc::pid_t,
     started: Instant,
     has_ended: bool,
 }
 
-impl Running {
+impl RunningProcess {
     /// Starts the command. `last_signal` is what the kernel sends it if the calling thread ends: nothing is dropped when
     /// we are killed. Only Linux does that.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(command: &mut Command, last_signal: i32) -> io::Result<Running> {
+    pub fn start(command: &mut Command, last_signal: i32) -> io::Result<RunningProcess> {
         command.process_group(0);
         let die = move || {
             #[cfg(target_os = "linux")]
@@ -86,7 +86,7 @@ impl Running {
         let started = Instant::now();
         let child = command.spawn()?;
         let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
-        Ok(Running { pid, started, has_ended: false })
+        Ok(RunningProcess { pid, started, has_ended: false })
     }
 
     /// Its number.
@@ -176,27 +176,31 @@ impl Running {
     ///
     /// # Errors
     /// If it does not end by itself.
-    pub fn finish(mut self, limit: Option<Duration>, stop: impl Fn() -> Option<i32>) -> Result<Ended, NotEnded> {
+    pub fn finish(
+        mut self,
+        limit: Option<Duration>,
+        stop: impl Fn() -> Option<i32>,
+    ) -> Result<FinishedProcess, RunFailure> {
         while !self.is_over(GAP) {
             if let Some(signal) = stop() {
                 self.signal(signal);
                 self.is_over(GRACE);
-                return Err(NotEnded::Stopped(signal));
+                return Err(RunFailure::Stopped(signal));
             }
             if self.wants_terminal() {
-                return Err(NotEnded::WantsTerminal);
+                return Err(RunFailure::WantsTerminal);
             }
             if let Some(limit) = limit.filter(|limit| self.started.elapsed() > *limit) {
-                return Err(NotEnded::TooLong(limit));
+                return Err(RunFailure::TooLong(limit));
             }
         }
         let seconds = self.started.elapsed().as_secs_f64();
         self.signal(libc::SIGKILL);
-        let (status, usage) = self.reap().map_err(NotEnded::Unknown)?;
+        let (status, usage) = self.reap().map_err(RunFailure::Unknown)?;
         match stop() {
             // The same wish may have reached the process first.
-            Some(signal) => Err(NotEnded::Stopped(signal)),
-            None => Ok(Ended { seconds, usage, status }),
+            Some(signal) => Err(RunFailure::Stopped(signal)),
+            None => Ok(FinishedProcess { seconds, usage, status }),
         }
     }
 
@@ -230,7 +234,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         if !self.has_ended {
             self.signal(libc::SIGKILL);
@@ -254,12 +258,12 @@ mod tests {
         command
     }
 
-    fn start(command: &mut Command) -> Running {
-        Running::start(command, libc::SIGKILL).unwrap()
+    fn start(command: &mut Command) -> RunningProcess {
+        RunningProcess::start(command, libc::SIGKILL).unwrap()
     }
 
     /// The process, and what it prints.
-    fn piped(text: &str) -> (Running, BufReader<std::io::PipeReader>) {
+    fn piped(text: &str) -> (RunningProcess, BufReader<std::io::PipeReader>) {
         let (reader, writer) = std::io::pipe().unwrap();
         let running = start(sh(text).stdout(Stdio::from(OwnedFd::from(writer))));
         (running, BufReader::new(reader))
@@ -277,7 +281,7 @@ mod tests {
         assert!(busy.usage.cpu_s > ended.usage.cpu_s + 0.02, "{busy:?}, {ended:?}");
         let killed = start(&mut sh("kill -9 $$")).finish(None, || None).unwrap();
         assert_eq!(killed.status.signal(), Some(libc::SIGKILL));
-        assert!(Running::start(&mut Command::new("/no/such/program"), libc::SIGKILL).is_err());
+        assert!(RunningProcess::start(&mut Command::new("/no/such/program"), libc::SIGKILL).is_err());
     }
 
     #[test]
@@ -297,7 +301,7 @@ mod tests {
         output.read_line(&mut line).unwrap();
         let begin = Instant::now();
         let end = running.finish(Some(MINUTE), || Some(libc::SIGINT));
-        assert!(matches!(end, Err(NotEnded::Stopped(libc::SIGINT))), "{end:?}");
+        assert!(matches!(end, Err(RunFailure::Stopped(libc::SIGINT))), "{end:?}");
         assert!(begin.elapsed() >= GRACE && begin.elapsed() < MINUTE);
         assert_eq!(output.read_line(&mut line).unwrap(), 0, "a child of it still runs");
     }
@@ -314,7 +318,7 @@ mod tests {
     #[test]
     fn who_wants_the_terminal_is_told_apart_from_who_is_only_stopped() {
         let end = start(&mut sh("kill -TTIN $$; sleep 600")).finish(Some(MINUTE), || None);
-        assert!(matches!(end, Err(NotEnded::WantsTerminal)), "{end:?}");
+        assert!(matches!(end, Err(RunFailure::WantsTerminal)), "{end:?}");
         let stopped = sh("(sleep 0.2; kill -CONT $$) & kill -STOP $$; exit 5");
         let end = start(&mut { stopped }).finish(Some(MINUTE), || None).unwrap();
         assert_eq!(end.status.code(), Some(5));
@@ -324,7 +328,7 @@ mod tests {
     fn who_takes_too_long_is_killed_with_its_children() {
         let (running, mut output) = piped("sleep 600 & sleep 600");
         let end = running.finish(Some(Duration::from_millis(10)), || None);
-        assert!(matches!(end, Err(NotEnded::TooLong(_))), "{end:?}");
+        assert!(matches!(end, Err(RunFailure::TooLong(_))), "{end:?}");
         // Ends once nobody can write any more.
         assert_eq!(output.read_to_string(&mut String::new()).unwrap(), 0);
     }

@@ -1,4 +1,4 @@
-//! Files of programs, libraries and debug information as they are on disk. Whoever reads one opens, maps and parses it here:
+//! Files of programs, libraries and debug information as they are on disk. All of them are opened, mapped and parsed here:
 //! the walk of stacks, names for addresses, and the check of a program before it is started.
 //!
 //! The recorder is apart: it runs in other people's processes, where it may not allocate or open files, and reads what the

@@ -7,7 +7,8 @@
 //! A copy of the stack costs most, so the three are chosen for few of these:
 //!
 //! - Calls that may sleep, with a stack.
-//! - Returns that have woken nobody, without. Under contention most calls are to wake whoever may sleep, and nobody does.
+//! - Returns that have woken nobody, without. Under contention most calls are to wake a thread that may sleep, and none
+//!   does.
 //! - Returns that have woken somebody, with a stack.
 
 use crate::refusal::Refusal;
@@ -63,7 +64,7 @@ pub(crate) const REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
 
 /// When events begin to count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begin {
+pub(crate) enum CountingStart {
     /// When [`enable`] says so.
     Enabled,
     /// When the process becomes another program.
@@ -75,7 +76,7 @@ const ABOUT: u64 = PERF_SAMPLE_TID as u64 | PERF_SAMPLE_TIME as u64;
 
 /// Which event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum EventKind {
     /// A call that may sleep.
     Wait,
     /// A return that has woken nobody.
@@ -84,29 +85,29 @@ pub(crate) enum Which {
     Wake,
 }
 
-impl Which {
+impl EventKind {
     /// The first has the ring.
-    pub(crate) const ALL: [Which; 3] = [Which::Wait, Which::Return, Which::Wake];
+    pub(crate) const ALL: [EventKind; 3] = [EventKind::Wait, EventKind::Return, EventKind::Wake];
 }
 
 /// An event of a thread on a CPU.
 pub(crate) fn open(
     points: &Tracepoints,
-    which: Which,
+    which: EventKind,
     thread: u32,
     cpu: u32,
-    begin: Begin,
+    begin: CountingStart,
     stack_bytes: u32,
 ) -> io::Result<OwnedFd> {
-    let id = if which == Which::Wait { points.enter.id } else { points.exit.id };
+    let id = if which == EventKind::Wait { points.enter.id } else { points.exit.id };
     let mut attr = attributes(id, begin);
-    if which != Which::Return {
+    if which != EventKind::Return {
         attr.sample_type |= PERF_SAMPLE_REGS_USER as u64 | PERF_SAMPLE_STACK_USER as u64;
         attr.sample_regs_user = REGISTERS;
         attr.sample_stack_user = stack_bytes;
     }
     // What is loaded, started and ended; one event is enough to tell.
-    let tells = u64::from(which == Which::Wait);
+    let tells = u64::from(which == EventKind::Wait);
     attr.set_mmap(tells);
     attr.set_mmap2(tells);
     attr.set_comm(tells);
@@ -115,7 +116,7 @@ pub(crate) fn open(
     open_as(&mut attr, thread, cpu)
 }
 
-fn attributes(id: u16, begin: Begin) -> perf_event_attr {
+fn attributes(id: u16, begin: CountingStart) -> perf_event_attr {
     let mut attr = perf_event_attr::default();
     attr.type_ = PERF_TYPE_TRACEPOINT;
     attr.size = size_of::<perf_event_attr>() as u32;
@@ -127,7 +128,7 @@ fn attributes(id: u16, begin: Begin) -> perf_event_attr {
     attr.set_sample_id_all(1);
     attr.set_inherit(1);
     attr.set_disabled(1);
-    attr.set_enable_on_exec((begin == Begin::Exec).into());
+    attr.set_enable_on_exec((begin == CountingStart::Exec).into());
     attr
 }
 
@@ -140,11 +141,11 @@ fn open_as(attr: &mut perf_event_attr, thread: u32, cpu: u32) -> io::Result<Owne
 }
 
 /// Tells the kernel which of the tracepoint's calls the event is for.
-pub(crate) fn filter(event: &OwnedFd, which: Which) -> Result<(), Refusal> {
+pub(crate) fn filter(event: &OwnedFd, which: EventKind) -> Result<(), Refusal> {
     let text = match which {
-        Which::Wait => waiting(),
-        Which::Return => "ret <= 0".to_owned(),
-        Which::Wake => "ret > 0".to_owned(),
+        EventKind::Wait => waiting(),
+        EventKind::Return => "ret <= 0".to_owned(),
+        EventKind::Wake => "ret > 0".to_owned(),
     };
     let text = CString::new(text).expect("no zero in it");
     // SAFETY: an event of ours, and a string of C that the kernel copies.

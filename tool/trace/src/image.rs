@@ -48,23 +48,23 @@ pub struct Image {
     unknown: HashSet<u64>,
     /// Whether a stack of it is kept.
     has_stacks: bool,
-    looks: Looks,
+    looks: LookupTimes,
 }
 
 /// When `/proc` may be looked into again. Code that the process writes itself, as Java and node do, is in no file, so looking helps
 /// nothing there, and takes longer the more of it there is.
 #[derive(Clone, Copy)]
-struct Looks {
+struct LookupTimes {
     from: Instant,
     gap: Duration,
 }
 
-impl Looks {
+impl LookupTimes {
     const FIRST: Duration = Duration::from_millis(1);
     const LONGEST: Duration = Duration::from_secs(4);
 
     fn new() -> Self {
-        Looks { from: Instant::now(), gap: Self::FIRST }
+        LookupTimes { from: Instant::now(), gap: Self::FIRST }
     }
 
     /// After a look: each in vain doubles the time until the next.
@@ -170,7 +170,7 @@ impl Images {
             walker,
             unknown: HashSet::new(),
             has_stacks: false,
-            looks: Looks::new(),
+            looks: LookupTimes::new(),
         };
         self.list.push(image);
         self.of_process.entry(pid).or_default().push(self.list.len() - 1);
@@ -424,13 +424,13 @@ mod tests {
 
     #[test]
     fn looks_in_vain_become_rare_and_one_that_helps_makes_them_frequent_again() {
-        let (now, mut looks) = (Instant::now(), Looks::new());
+        let (now, mut looks) = (Instant::now(), LookupTimes::new());
         let mut gap = |has_helped| {
             looks.done(now, has_helped);
             looks.from - now
         };
         assert_eq!([gap(false), gap(false), gap(true)], [2, 4, 1].map(Duration::from_millis));
-        assert_eq!((0..20).map(|_| gap(false)).max(), Some(Looks::LONGEST));
+        assert_eq!((0..20).map(|_| gap(false)).max(), Some(LookupTimes::LONGEST));
     }
 
     #[test]

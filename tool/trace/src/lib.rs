@@ -47,5 +47,5 @@ pub use module::Module;
 pub use pair::{End, Wait};
 pub use refusal::Refusal;
 pub use sleeper::stack_of_sleeper;
-pub use start::Held;
+pub use start::PausedProcess;
 pub use tracer::Tracer;

@@ -60,7 +60,7 @@ pub(crate) struct Elf {
 impl Elf {
     /// `None` for what is no such file. `path` is one that has led to it.
     pub(crate) fn read(path: PathBuf, file: File) -> Option<Elf> {
-        // Who writes code as he runs may shorten such a file while it is mapped here.
+        // A program that writes code as it runs may shorten such a file while it is mapped here.
         let mut beginning = [0; 4];
         file.read_exact_at(&mut beginning, 0).ok().filter(|()| beginning == *b"\x7fELF")?;
         let mapped = Arc::new(map(&file).ok()?);

@@ -1,7 +1,7 @@
 //! From calls and returns to waits, and to who ended them.
 
 use crate::event::op;
-use crate::record::About;
+use crate::record::RecordOrigin;
 use std::collections::{HashMap, VecDeque};
 
 /// A thread's sleep in the kernel, from its call to its return.
@@ -40,8 +40,8 @@ pub enum End {
 
 /// A call that has begun.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
-    pub(crate) about: About,
+pub(crate) struct OpenCall {
+    pub(crate) about: RecordOrigin,
     pub(crate) image: usize,
     pub(crate) address: u64,
     pub(crate) stack: u32,
@@ -67,7 +67,7 @@ pub(crate) struct Wake {
 /// Waits that go on, and those that are over but may still learn who ended them.
 #[derive(Default)]
 pub(crate) struct Pairs {
-    open: HashMap<u32, Begun>,
+    open: HashMap<u32, OpenCall>,
     /// The threads that wait for a futex.
     waiting: HashMap<(usize, u64), Vec<u32>>,
     /// In the order of their ends.
@@ -84,7 +84,7 @@ const LATEST_WAKE_NS: u64 = 100_000_000;
 
 impl Pairs {
     /// A thread calls, and may sleep.
-    pub(crate) fn call(&mut self, mut begun: Begun) {
+    pub(crate) fn call(&mut self, mut begun: OpenCall) {
         // Its return is among what was lost.
         self.n_doubtful += u64::from(self.close(begun.about.thread).is_some_and(|begun| begun.is_doubtful));
         let waiting = self.waiting.entry((begun.image, begun.address)).or_default();
@@ -94,7 +94,7 @@ impl Pairs {
     }
 
     /// The call of a thread that is over.
-    fn close(&mut self, thread: u32) -> Option<Begun> {
+    fn close(&mut self, thread: u32) -> Option<OpenCall> {
         let begun = self.open.remove(&thread)?;
         let key = (begun.image, begun.address);
         if let Some(waiting) = self.waiting.get_mut(&key) {
@@ -107,7 +107,7 @@ impl Pairs {
     }
 
     /// A thread's call returns.
-    pub(crate) fn returned(&mut self, about: About, result: i64) {
+    pub(crate) fn returned(&mut self, about: RecordOrigin, result: i64) {
         let Some(begun) = self.close(about.thread) else { return };
         if begun.is_doubtful {
             self.n_doubtful += 1;
@@ -211,13 +211,13 @@ impl Pairs {
     }
 }
 
-impl Begun {
-    pub(crate) fn new(about: About, image: usize, address: u64, stack: u32) -> Self {
-        Begun { about, image, address, stack, waiting: 0, waker: None, is_doubtful: false }
+impl OpenCall {
+    pub(crate) fn new(about: RecordOrigin, image: usize, address: u64, stack: u32) -> Self {
+        OpenCall { about, image, address, stack, waiting: 0, waker: None, is_doubtful: false }
     }
 
     fn wait(&self, to_ns: u64, end: End) -> Wait {
-        let Begun { about, image, address, stack, waiting, .. } = *self;
+        let OpenCall { about, image, address, stack, waiting, .. } = *self;
         let from_ns = about.at;
         Wait { image, thread: about.thread, address, stack, from_ns, to_ns: to_ns.max(from_ns), waiting, end }
     }
@@ -228,8 +228,8 @@ mod tests {
     use super::*;
 
     fn call(pairs: &mut Pairs, thread: u32, at: u64, address: u64) {
-        let about = About { pid: 1, thread, at };
-        pairs.call(Begun::new(about, 0, address, thread * 10));
+        let about = RecordOrigin { pid: 1, thread, at };
+        pairs.call(OpenCall::new(about, 0, address, thread * 10));
     }
 
     fn woke(pairs: &mut Pairs, stack: u32, at: u64, address: u64, woken: i64) {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     fn returned(pairs: &mut Pairs, thread: u32, at: u64, result: i64) {
-        pairs.returned(About { pid: 1, thread, at }, result);
+        pairs.returned(RecordOrigin { pid: 1, thread, at }, result);
     }
 
     fn ends(pairs: &mut Pairs) -> Vec<(u32, u64, End)> {

@@ -10,13 +10,13 @@ pub(crate) enum Record<'a> {
     /// A thread calls, and may sleep.
     Wait(Call<'a>),
     /// A call returns, and has woken nobody.
-    Return { about: About, result: i64 },
+    Return { about: RecordOrigin, result: i64 },
     /// A call returns, and has woken so many.
     Wake { call: Call<'a>, woken: i64 },
     /// A program or library is mapped, to be run.
-    Mapped { about: About, pid: u32, mapping: Mapping, path: &'a [u8] },
+    Mapped { about: RecordOrigin, pid: u32, mapping: Mapping, path: &'a [u8] },
     /// The process has become another program.
-    Exec { about: About },
+    Exec { about: RecordOrigin },
     /// A process has started another one.
     Forked { at: u64, pid: u32, parent: u32 },
     /// A thread has ended.
@@ -27,7 +27,7 @@ pub(crate) enum Record<'a> {
 
 /// Who and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct About {
+pub(crate) struct RecordOrigin {
     pub(crate) pid: u32,
     pub(crate) thread: u32,
     pub(crate) at: u64,
@@ -35,7 +35,7 @@ pub(crate) struct About {
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Call<'a> {
-    pub(crate) about: About,
+    pub(crate) about: RecordOrigin,
     pub(crate) address: u64,
     pub(crate) op: u32,
     /// In the order of their numbers; empty for a process of 32 bits, whose stack cannot be walked here.
@@ -90,7 +90,7 @@ impl<'a> Record<'a> {
 
 fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
     let (pid, thread, at) = (rest.u32()?, rest.u32()?, rest.u64()?);
-    let about = About { pid, thread, at };
+    let about = RecordOrigin { pid, thread, at };
     let length = rest.u32()?;
     let data = Bytes(rest.take(length as usize)?);
     let which = u16::from_ne_bytes(data.0.get(..2)?.try_into().ok()?);
@@ -134,9 +134,9 @@ fn lost<'a>(n: u64, bytes: &[u8]) -> Option<Record<'a>> {
 }
 
 /// Who and when stands at the end of what is no sample.
-fn at_end(bytes: &[u8]) -> Option<About> {
+fn at_end(bytes: &[u8]) -> Option<RecordOrigin> {
     let mut rest = Bytes(bytes.get(bytes.len().checked_sub(16)?..)?);
-    Some(About { pid: rest.u32()?, thread: rest.u32()?, at: rest.u64()? })
+    Some(RecordOrigin { pid: rest.u32()?, thread: rest.u32()?, at: rest.u64()? })
 }
 
 /// Bytes that are read from the beginning.
@@ -197,7 +197,7 @@ mod tests {
         words(&[&registers[..], &stack].concat())
     }
 
-    const ABOUT: About = About { pid: 7, thread: 8, at: 99 };
+    const ABOUT: RecordOrigin = RecordOrigin { pid: 7, thread: 8, at: 99 };
 
     #[test]
     fn a_call_has_its_address_registers_and_the_used_part_of_its_stack() {

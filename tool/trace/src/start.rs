@@ -7,15 +7,15 @@ use std::process::{Child, Command};
 use std::thread::JoinHandle;
 
 /// A process that will become the program when it is let go. If it is dropped instead, it ends.
-pub struct Held {
+pub struct PausedProcess {
     pid: u32,
     gate: OwnedFd,
     spawning: JoinHandle<io::Result<Child>>,
 }
 
-impl Held {
+impl PausedProcess {
     /// Makes the process.
-    pub fn new(mut command: Command) -> io::Result<Held> {
+    pub fn new(mut command: Command) -> io::Result<PausedProcess> {
         let (mut told, tell) = io::pipe()?;
         let (wait, gate) = io::pipe()?;
         let gate: OwnedFd = gate.into();
@@ -31,7 +31,7 @@ impl Held {
         });
         let mut number = [0; 4];
         match told.read_exact(&mut number) {
-            Ok(()) => Ok(Held { pid: u32::from_ne_bytes(number), gate, spawning }),
+            Ok(()) => Ok(PausedProcess { pid: u32::from_ne_bytes(number), gate, spawning }),
             // No process was made: `spawn` says why.
             Err(error) => Err(spawning.join().ok().and_then(Result::err).unwrap_or(error)),
         }
@@ -86,7 +86,7 @@ mod tests {
         let mark = directory.path().join("mark");
         let mut command = Command::new("touch");
         command.arg(&mark);
-        let held = Held::new(command).unwrap();
+        let held = PausedProcess::new(command).unwrap();
         let pid = held.pid();
         std::thread::sleep(Duration::from_millis(50));
         assert!(!mark.exists());
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_an_error_when_it_is_let_go() {
-        let held = Held::new(Command::new("/no/such/program")).unwrap();
+        let held = PausedProcess::new(Command::new("/no/such/program")).unwrap();
         assert_eq!(held.go().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
@@ -107,8 +107,8 @@ mod tests {
         let mark = directory.path().join("mark");
         let mut command = Command::new("touch");
         command.arg(&mark);
-        let held = Held::new(command).unwrap();
-        let Held { gate, spawning, .. } = held;
+        let held = PausedProcess::new(command).unwrap();
+        let PausedProcess { gate, spawning, .. } = held;
         drop(gate);
         let status = spawning.join().unwrap().unwrap().wait().unwrap();
         assert_eq!((status.code(), mark.exists()), (Some(127), false));

@@ -1,10 +1,10 @@
 //! All of it together: events for a process, and what is read from their rings.
 
-use crate::event::{self, Begin, FUTEX, Files, STACK_BYTES, Which};
+use crate::event::{self, CountingStart, EventKind, FUTEX, Files, STACK_BYTES};
 use crate::image::{Image, Images, Mapping};
-use crate::pair::{Begun, Pairs, Wait, Wake};
+use crate::pair::{OpenCall, Pairs, Wait, Wake};
 use crate::process::threads;
-use crate::record::{About, Call, Record};
+use crate::record::{Call, Record, RecordOrigin};
 use crate::refusal::Refusal;
 use crate::ring::{Place, Ring};
 use crate::sleeper::{Sleeper, slept_ns};
@@ -26,34 +26,34 @@ pub struct Tracer {
     images: Images,
     pairs: Pairs,
     /// What was read, until all CPUs have told what was before.
-    later: Vec<Happened>,
+    later: Vec<WaitEvent>,
     lost: u64,
 }
 
 /// What concerns waits, in the order of time.
 #[derive(Clone, Copy, Debug)]
-enum Happened {
-    Call(Begun),
-    Return(About, i64),
+enum WaitEvent {
+    Call(OpenCall),
+    Return(RecordOrigin, i64),
     Woke(Wake),
     Ended { at: u64, thread: u32 },
     Lost { at: u64 },
 }
 
 /// What happens to images.
-enum Change {
+enum ImageEvent {
     Fork { pid: u32, parent: u32 },
     Exec { pid: u32 },
     Map { pid: u32, mapping: Mapping, path: PathBuf },
 }
 
-impl Happened {
+impl WaitEvent {
     fn at(&self) -> u64 {
         match self {
-            Happened::Call(begun) => begun.about.at,
-            Happened::Return(about, _) => about.at,
-            Happened::Woke(wake) => wake.at,
-            Happened::Ended { at, .. } | Happened::Lost { at } => *at,
+            WaitEvent::Call(begun) => begun.about.at,
+            WaitEvent::Return(about, _) => about.at,
+            WaitEvent::Woke(wake) => wake.at,
+            WaitEvent::Ended { at, .. } | WaitEvent::Lost { at } => *at,
         }
     }
 }
@@ -62,7 +62,7 @@ impl Tracer {
     /// For a process that has not become its program yet; it begins there. `ring_bytes` is the room for each CPU.
     pub fn of_held(pid: u32, ring_bytes: usize) -> Result<Tracer, Refusal> {
         let mut tracer = Tracer::new()?;
-        tracer.open(pid, &[pid], Begin::Exec, ring_bytes)?;
+        tracer.open(pid, &[pid], CountingStart::Exec, ring_bytes)?;
         Ok(tracer)
     }
 
@@ -81,7 +81,7 @@ impl Tracer {
             if new.is_empty() {
                 break;
             }
-            tracer.open(pid, &new, Begin::Enabled, ring_bytes)?;
+            tracer.open(pid, &new, CountingStart::Enabled, ring_bytes)?;
         }
         if tracer.rings.is_empty() {
             return Err(Refusal::NoProcess(pid));
@@ -104,8 +104,8 @@ impl Tracer {
             let image = self.images.at(pid, now);
             let stack = self.images.stack(image, &sleeper.registers, &sleeper.stack);
             let at = now.saturating_sub(slept_ns(pid, thread).unwrap_or(0));
-            let about = About { pid, thread, at };
-            self.later.push(Happened::Call(Begun::new(about, image, address, stack)));
+            let about = RecordOrigin { pid, thread, at };
+            self.later.push(WaitEvent::Call(OpenCall::new(about, image, address, stack)));
         }
     }
 
@@ -136,12 +136,12 @@ impl Tracer {
         Ok(tracer)
     }
 
-    fn open(&mut self, pid: u32, threads: &[u32], begin: Begin, ring_bytes: usize) -> Result<(), Refusal> {
+    fn open(&mut self, pid: u32, threads: &[u32], begin: CountingStart, ring_bytes: usize) -> Result<(), Refusal> {
         let cpus = cpus();
-        let needed = self.rings.len() + self.events.len() + Which::ALL.len() * cpus.len() * threads.len();
+        let needed = self.rings.len() + self.events.len() + EventKind::ALL.len() * cpus.len() * threads.len();
         for thread in threads {
             for (index, cpu) in cpus.iter().enumerate() {
-                for which in Which::ALL {
+                for which in EventKind::ALL {
                     let event = match event::open(&self.points, which, *thread, *cpu, begin, STACK_BYTES) {
                         Ok(event) => event,
                         // The thread has ended meanwhile.
@@ -189,20 +189,20 @@ impl Tracer {
 
     fn read_changes(&mut self, places: &[(Place, Place)]) {
         let Tracer { points, rings, images, later, lost, .. } = self;
-        let mut changes: Vec<(u64, Change)> = Vec::new();
+        let mut changes: Vec<(u64, ImageEvent)> = Vec::new();
         for ((ring, _), (from, to)) in rings.iter_mut().zip(places) {
             ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
                 Some(Record::Forked { at, pid, parent }) if pid != parent => {
-                    changes.push((at, Change::Fork { pid, parent }));
+                    changes.push((at, ImageEvent::Fork { pid, parent }));
                 }
-                Some(Record::Exec { about }) => changes.push((about.at, Change::Exec { pid: about.pid })),
+                Some(Record::Exec { about }) => changes.push((about.at, ImageEvent::Exec { pid: about.pid })),
                 Some(Record::Mapped { about, pid, mapping, path }) => {
                     let path = Path::new(OsStr::from_bytes(path)).to_owned();
-                    changes.push((about.at, Change::Map { pid, mapping, path }));
+                    changes.push((about.at, ImageEvent::Map { pid, mapping, path }));
                 }
                 Some(Record::Lost { at, n }) => {
                     *lost = lost.saturating_add(n);
-                    later.push(Happened::Lost { at });
+                    later.push(WaitEvent::Lost { at });
                 }
                 _ => {}
             });
@@ -210,9 +210,9 @@ impl Tracer {
         changes.sort_by_key(|(at, _)| *at);
         for (at, change) in changes {
             match change {
-                Change::Fork { pid, parent } => images.forked(pid, parent, at),
-                Change::Exec { pid } => images.exec(pid, at),
-                Change::Map { pid, mapping, path } => images.mapped(pid, at, &mapping, &path),
+                ImageEvent::Fork { pid, parent } => images.forked(pid, parent, at),
+                ImageEvent::Exec { pid } => images.exec(pid, at),
+                ImageEvent::Map { pid, mapping, path } => images.mapped(pid, at, &mapping, &path),
             }
         }
     }
@@ -225,17 +225,17 @@ impl Tracer {
                     let image = images.at(call.about.pid, call.about.at);
                     let stack = images.stack(image, &call.registers, call.stack);
                     let Call { about, address, .. } = call;
-                    later.push(Happened::Call(Begun::new(about, image, address, stack)));
+                    later.push(WaitEvent::Call(OpenCall::new(about, image, address, stack)));
                 }
                 Some(Record::Wake { call, woken }) => {
                     let image = images.at(call.about.pid, call.about.at);
                     let stack = images.stack(image, &call.registers, call.stack);
-                    let Call { about: About { at, .. }, address, op, .. } = call;
-                    later.push(Happened::Woke(Wake { at, image, address, op, stack, woken }));
+                    let Call { about: RecordOrigin { at, .. }, address, op, .. } = call;
+                    later.push(WaitEvent::Woke(Wake { at, image, address, op, stack, woken }));
                 }
-                Some(Record::Return { about, result }) => later.push(Happened::Return(about, result)),
+                Some(Record::Return { about, result }) => later.push(WaitEvent::Return(about, result)),
                 Some(Record::Ended { at, pid, thread }) => {
-                    later.push(Happened::Ended { at, thread });
+                    later.push(WaitEvent::Ended { at, thread });
                     images.ended(pid, thread, at);
                 }
                 _ => {}
@@ -245,15 +245,15 @@ impl Tracer {
     }
 
     fn pair(&mut self, until: u64, each: impl FnMut(Wait)) {
-        self.later.sort_by_key(Happened::at);
+        self.later.sort_by_key(WaitEvent::at);
         let n = self.later.partition_point(|happened| happened.at() <= until);
         for happened in self.later.drain(..n) {
             match happened {
-                Happened::Call(begun) => self.pairs.call(begun),
-                Happened::Return(about, result) => self.pairs.returned(about, result),
-                Happened::Woke(wake) => self.pairs.woke(wake),
-                Happened::Ended { at, thread } => self.pairs.ended(thread, at),
-                Happened::Lost { .. } => self.pairs.lost(),
+                WaitEvent::Call(begun) => self.pairs.call(begun),
+                WaitEvent::Return(about, result) => self.pairs.returned(about, result),
+                WaitEvent::Woke(wake) => self.pairs.woke(wake),
+                WaitEvent::Ended { at, thread } => self.pairs.ended(thread, at),
+                WaitEvent::Lost { .. } => self.pairs.lost(),
             }
         }
         self.pairs.settled(until, each);

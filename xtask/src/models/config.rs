@@ -1,6 +1,6 @@
 //! The configurations of the models: what a `proof/spec/<module>.toml` says, and the rules that it must follow.
 
-use crate::files::At;
+use crate::files::ErrorContext;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Table, Value};

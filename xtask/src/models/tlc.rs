@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use crate::command::{is_there, output, within};
-use crate::files::{At, empty, names, remove, write};
+use crate::files::{ErrorContext, empty, names, remove, write};
 use ondeck_report::wording::hexadecimal;
 use sha2::{Digest, Sha256};
 use std::fs;

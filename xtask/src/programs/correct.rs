@@ -3,7 +3,7 @@
 use super::list::{Run, Sample};
 use super::place::Place;
 use super::process::Locks;
-use crate::files::At;
+use crate::files::ErrorContext;
 use ondeck_report::fingerprint;
 use std::fmt::Write as _;
 use std::fs;

@@ -1,8 +1,8 @@
 //! The programs: what each needs, in which settings it runs, what prepares and runs it, and what is known of its locks.
 
 use super::place::{Need, Place};
-use super::process::{Ended, Locks, Process, Usage};
-use super::profiles::Known;
+use super::process::{FinishedProcess, Locks, Process, Usage};
+use super::profiles::ExpectedProfile;
 use super::{batch, correct, servers};
 
 /// One way to run a program.
@@ -23,7 +23,7 @@ pub(super) struct Program {
     /// Runs it once, and looks at what it has computed.
     pub(super) run: fn(&Run) -> Result<Sample, String>,
     /// What its profile shall say.
-    pub(super) known: Option<Known>,
+    pub(super) known: Option<ExpectedProfile>,
 }
 
 /// One run of a program: where, in which setting, with which locks.
@@ -41,7 +41,7 @@ impl Run<'_> {
     }
 
     /// Runs it until it ends.
-    pub(super) fn finish(&self, line: &str) -> Result<Ended, String> {
+    pub(super) fn finish(&self, line: &str) -> Result<FinishedProcess, String> {
         self.start(line)?.finish()
     }
 }
@@ -78,7 +78,7 @@ const fn row(
 }
 
 impl Program {
-    const fn with(self, known: Known) -> Program {
+    const fn with(self, known: ExpectedProfile) -> Program {
         Program { known: Some(known), ..self }
     }
 }
@@ -115,7 +115,7 @@ const MEMCASLAP: Need = ("libmemcached-tools", "memcaslap");
 /// In the order in which they run and are shown.
 pub(super) const PROGRAMS: &[Program] = &[
     row("uncontended", &[C], ALONE, |place| place.compile("uncontended.c", ""), batch::uncontended),
-    row("sysbench-mutex", &[SYSBENCH], UP_TO_64, nothing, batch::sysbench_mutex).with(Known {
+    row("sysbench-mutex", &[SYSBENCH], UP_TO_64, nothing, batch::sysbench_mutex).with(ExpectedProfile {
         setting: "16",
         lock: "the only mutex of `thread_locks`, mutex_execute_event in sysbench's src/tests/mutex/sb_mutex.c",
         name: "initialised in sysbench+0x",
@@ -123,7 +123,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         waiters: &[],
         share: 0.9,
     }),
-    row("sysbench-threads", &[SYSBENCH], UP_TO_64, nothing, batch::sysbench_threads).with(Known {
+    row("sysbench-threads", &[SYSBENCH], UP_TO_64, nothing, batch::sysbench_threads).with(ExpectedProfile {
         setting: "16",
         lock: "the only mutex of `test_mutexes`, threads_execute_event in sysbench's src/tests/threads/sb_threads.c",
         name: "initialised in sysbench+0x",
@@ -131,7 +131,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         waiters: &[],
         share: 0.9,
     }),
-    row("leveldb", &[CPP, LEVELDB], FROM_ONE, batch::prepare_leveldb, batch::leveldb).with(Known {
+    row("leveldb", &[CPP, LEVELDB], FROM_ONE, batch::prepare_leveldb, batch::leveldb).with(ExpectedProfile {
         setting: "16",
         lock: "DBImpl::mutex_, db/db_impl.cc, and the mutexes of the shards of its caches, util/cache.cc; all within Get",
         name: "first seen in libleveldb.so",
@@ -140,7 +140,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         share: 0.9,
     }),
     row("sqlite", &[C, SQLITE], UP_TO_64, |place| place.compile("sqlite_reader.c", "-lsqlite3"), batch::sqlite).with(
-        Known {
+        ExpectedProfile {
             setting: "16",
             lock: "mem0.mutex, src/malloc.c: taken by sqlite3Malloc and sqlite3_free for the statistics",
             name: "first seen in sqlite3",
@@ -150,7 +150,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         },
     ),
     row("rocksdb", &[("rocksdb-tools", "db_bench")], &[of("16", 16)], batch::prepare_rocksdb, batch::rocksdb).with(
-        Known {
+        ExpectedProfile {
             setting: "16",
             lock: "LRUCacheShard::mutex_, cache/lru_cache.cc",
             name: "initialised in rocksdb::lru_cache::LRUCacheShard::LRUCacheShard",
@@ -159,7 +159,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             share: 0.9,
         },
     ),
-    row("kyotocabinet", &[("kyotocabinet-utils", "kccachetest")], EIGHT, nothing, batch::kyotocabinet).with(Known {
+    row("kyotocabinet", &[("kyotocabinet-utils", "kccachetest")], EIGHT, nothing, batch::kyotocabinet).with(ExpectedProfile {
         setting: "8",
         lock: "CacheDB::Slot::lock of 16 slots, kccachedb.h: taken by accept and by clear",
         name: "initialised in kyotocabinet::CacheDB::CacheDB",
@@ -167,7 +167,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         waiters: &["kyotocabinet::CacheDB::"],
         share: 0.9,
     }),
-    row("node", &[("nodejs", "node")], POOLS, |place| place.write("file", "eleven byte"), batch::node).with(Known {
+    row("node", &[("nodejs", "node")], POOLS, |place| place.write("file", "eleven byte"), batch::node).with(ExpectedProfile {
         setting: "16",
         lock: "`mutex` of libuv's src/threadpool.c: taken by worker and post",
         name: "mutex",
@@ -175,7 +175,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         waiters: &["worker", "post", "uv__work_submit"],
         share: 0.5,
     }),
-    row("python-queue", &[("python3", "python3")], &[of("4 + 4", 8)], nothing, batch::python).with(Known {
+    row("python-queue", &[("python3", "python3")], &[of("4 + 4", 8)], nothing, batch::python).with(ExpectedProfile {
         setting: "4 + 4",
         lock: "the interpreter's lock, Python/ceval_gil.h: taken by take_gil, which waits on its condition variable; and the \
                mutex of that",
@@ -192,7 +192,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         share: 0.7,
     }),
     row("mariadb", &[SYSBENCH, MARIADB, ("mawk", "awk")], CLIENTS, servers::prepare_mariadb, servers::mariadb).with(
-        Known {
+        ExpectedProfile {
             setting: "64",
             lock: "Query_cache::structure_guard_mutex, sql/sql_cache.cc",
             name: "query_cache+0x",
@@ -207,7 +207,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         },
     ),
     row("memcached", &[MEMCACHED, MEMCASLAP], EIGHT, nothing, servers::memcached),
-    row("rsyslog", &[("rsyslog", "rsyslogd")], EIGHT, nothing, servers::rsyslog).with(Known {
+    row("rsyslog", &[("rsyslog", "rsyslogd")], EIGHT, nothing, servers::rsyslog).with(ExpectedProfile {
         setting: "8",
         lock: "the main queue's `mut`, runtime/queue.c: initialised by qqueueStart, taken by wtiWorker and by enqueuers",
         name: "initialised in qqueueStart",

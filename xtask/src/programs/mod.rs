@@ -283,7 +283,9 @@ mod tests {
     #[test]
     fn what_is_known_is_known_of_a_setting() {
         for program in PROGRAMS {
-            let known = |known: &profiles::Known| program.settings.iter().any(|setting| setting.label == known.setting);
+            let known = |known: &profiles::ExpectedProfile| {
+                program.settings.iter().any(|setting| setting.label == known.setting)
+            };
             assert!(program.known.as_ref().is_none_or(known), "{}", program.name);
         }
     }

@@ -1,8 +1,8 @@
 //! Where a program runs: an empty directory in memory, with what the program needs.
 
-use super::process::{Ended, Locks, Process};
+use super::process::{FinishedProcess, Locks, Process};
 use crate::command::output;
-use crate::files::{At, write};
+use crate::files::{ErrorContext, write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -70,7 +70,7 @@ impl Place {
     }
 
     /// Runs a line with glibc's locks: what prepares, or loads a server.
-    pub(super) fn plain(&self, line: &str) -> Result<Ended, String> {
+    pub(super) fn plain(&self, line: &str) -> Result<FinishedProcess, String> {
         self.start(&Locks::Glibc, line)?.finish()
     }
 

@@ -1,9 +1,9 @@
 //! A program that runs, with its own locks or ours: watched until it ends, and what it has used.
 
-use crate::files::At;
+use crate::files::ErrorContext;
 use ondeck_launch::Launch;
 pub(super) use ondeck_rounds::Usage;
-use ondeck_rounds::{NotEnded, Running};
+use ondeck_rounds::{RunFailure, RunningProcess};
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -66,14 +66,14 @@ impl Locks {
 }
 
 /// What is left of a process that has ended well.
-pub(super) struct Ended {
+pub(super) struct FinishedProcess {
     pub(super) seconds: f64,
     pub(super) usage: Usage,
     /// Its standard output.
     pub(super) text: String,
 }
 
-impl Ended {
+impl FinishedProcess {
     /// The number after `name` in what it has printed.
     pub(super) fn number(&self, name: &str) -> Result<f64, String> {
         let rest = self.text.split_once(name).map(|(_, rest)| rest.trim_start());
@@ -85,7 +85,7 @@ impl Ended {
 
 /// A running process. Dropped, it is killed, with all that it has started.
 pub(super) struct Process {
-    running: Running,
+    running: RunningProcess,
     traces: Traces,
 }
 
@@ -106,7 +106,7 @@ impl Process {
         command.env("HOME", log.parent().unwrap_or(&log));
         let name = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // A profiler passes it on to the program: killed, it would leave it behind.
-        let running = Running::start(&mut command, libc::SIGTERM).at(&name)?;
+        let running = RunningProcess::start(&mut command, libc::SIGTERM).at(&name)?;
         let is_ours = matches!(locks, Locks::Ours { .. });
         let greeting = is_ours.then(|| format!("ondeck: process {} (", running.pid()));
         Ok(Process { running, traces: Traces { name, log, greeting } })
@@ -126,12 +126,12 @@ impl Process {
     }
 
     /// Waits until it ends by itself. Everything but success is an error, and so is an end without the library.
-    pub(super) fn finish(self) -> Result<Ended, String> {
+    pub(super) fn finish(self) -> Result<FinishedProcess, String> {
         let (ended, traces) = self.end(LIMIT)?;
         if !ended.status.success() {
             return Err(traces.fault(&format!("failed with {}", ended.status)));
         }
-        Ok(Ended { seconds: ended.seconds, usage: ended.usage, text: text_of(&traces.log) })
+        Ok(FinishedProcess { seconds: ended.seconds, usage: ended.usage, text: text_of(&traces.log) })
     }
 
     /// Asks a server to end, and waits until it has.
@@ -143,7 +143,7 @@ impl Process {
         unsafe { libc::kill(self.running.pid(), libc::SIGTERM) };
         let limit = self.running.elapsed() + ENDING;
         let (ended, traces) = self.end(limit)?;
-        // Who has no handler ends by the signal, which is as good; a profiler says it as a shell does.
+        // A program without a handler ends by the signal, which is as good; a profiler says it as a shell does.
         let by_signal =
             ended.status.signal() == Some(libc::SIGTERM) || ended.status.code() == Some(128 + libc::SIGTERM);
         if ended.status.success() || by_signal {
@@ -152,12 +152,12 @@ impl Process {
         Err(traces.fault(&format!("failed with {} after SIGTERM", ended.status)))
     }
 
-    fn end(self, limit: Duration) -> Result<(ondeck_rounds::Ended, Traces), String> {
+    fn end(self, limit: Duration) -> Result<(ondeck_rounds::FinishedProcess, Traces), String> {
         let Process { running, traces } = self;
         match running.finish(Some(limit), || None) {
             Ok(ended) if traces.has_library() => Ok((ended, traces)),
             Ok(_) => Err(traces.fault("has run without the library")),
-            Err(NotEnded::TooLong(_)) => Err(traces.fault(&format!("had not ended after {} s", limit.as_secs()))),
+            Err(RunFailure::TooLong(_)) => Err(traces.fault(&format!("had not ended after {} s", limit.as_secs()))),
             Err(other) => Err(traces.fault(&format!("has not ended: {other:?}"))),
         }
     }
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     /// Runs a shell's line.
-    fn run(locks: &Locks, script: &str) -> Result<Ended, String> {
+    fn run(locks: &Locks, script: &str) -> Result<FinishedProcess, String> {
         let place = tempfile::tempdir().unwrap();
         let mut command = locks.command(Path::new("/bin/sh")).unwrap();
         command.args(["-c", script]);
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn outputs_are_read() {
         let text = "    total time:                          2.0006s\n    total number of events:              63809\n";
-        let ended = Ended { seconds: 0.0, usage: Usage::default(), text: text.to_owned() };
+        let ended = FinishedProcess { seconds: 0.0, usage: Usage::default(), text: text.to_owned() };
         assert_eq!(ended.number("total time:"), Ok(2.0006));
         assert_eq!(ended.number("total number of events:"), Ok(63809.0));
         assert!(ended.number("queries:").unwrap_err().starts_with("no number after `queries:`"));

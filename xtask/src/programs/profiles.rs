@@ -15,7 +15,7 @@ use ondeck_report::wording::whole_percent;
 use std::path::Path;
 
 /// Which lock is hot, from the program's sources, and what a profile shall say of it.
-pub(super) struct Known {
+pub(super) struct ExpectedProfile {
     /// The setting of the program that is recorded.
     pub(super) setting: &'static str,
     /// The lock, by those who have read the sources.
@@ -42,7 +42,7 @@ pub(super) const HEAD: &str = "program | threads | known from its sources | wait
                                list says first";
 
 /// Records the program, and holds the profile to what is known; a line of the table.
-pub(super) fn line(program: &Program, place: &Place, known: &Known, ondeck: &Path) -> Result<String, Fault> {
+pub(super) fn line(program: &Program, place: &Place, known: &ExpectedProfile, ondeck: &Path) -> Result<String, Fault> {
     let locks = Locks::Recorded { ondeck: ondeck.to_owned(), profile: place.file("profile.json") };
     let setting = program.settings.iter().find(|setting| setting.label == known.setting);
     let run = Run { place, setting: setting.ok_or("no such setting".to_owned())?, locks: &locks };
@@ -63,7 +63,7 @@ pub(super) fn line(program: &Program, place: &Place, known: &Known, ondeck: &Pat
     }
 }
 
-impl Known {
+impl ExpectedProfile {
     /// What in the profile is not as expected.
     fn judge(&self, profile: &Profile) -> Vec<String> {
         let all = profile.wait_ns();
@@ -106,7 +106,7 @@ impl Known {
     fn line(&self, program: &str, profile: &Profile) -> String {
         let listed = ondeck_profile::grouped(profile.clone());
         let (seconds, share) = (listed.wait_ns() / 1e9, whole_percent(listed.locks[0].wait_ns / listed.wait_ns()));
-        let Known { setting, lock: known, .. } = self;
+        let ExpectedProfile { setting, lock: known, .. } = self;
         let said = ondeck_profile::findings(&listed).verdict;
         format!("| `{program}` | {setting} | {known} | {seconds:.2} | {share} | {said} |")
     }
@@ -146,7 +146,7 @@ mod tests {
         ondeck_profile::json::from_json(&whole.to_string()).unwrap()
     }
 
-    const QUEUE: Known = Known {
+    const QUEUE: ExpectedProfile = ExpectedProfile {
         setting: "2",
         lock: "the queue's",
         name: "queue+0x",
@@ -166,17 +166,18 @@ mod tests {
 
     #[test]
     fn what_is_not_as_expected_is_named() {
-        let faults = |name: &str, stack: &[(&str, &str)], known: &Known| known.judge(&profile(name, stack)).join("; ");
+        let faults =
+            |name: &str, stack: &[(&str, &str)], known: &ExpectedProfile| known.judge(&profile(name, stack)).join("; ");
         let other = faults("heap", &GOOD, &QUEUE);
         assert!(
             other.contains("the first lock is `heap`, and not `queue+0x...`") && other.contains("0 % of all waiting")
         );
-        let little = faults("queue+0x8", &GOOD, &Known { share: 0.8, ..QUEUE });
+        let little = faults("queue+0x8", &GOOD, &ExpectedProfile { share: 0.8, ..QUEUE });
         assert_eq!(little, "75 % of all waiting is for such locks; 80 % are due");
         let function = faults("queue+0x8", &GOOD[1..], &QUEUE);
         assert_eq!(function, "0 % of the waiting for the first lock is in one of push(, pop(; 90 % are due");
-        assert_eq!(faults("queue+0x8", &GOOD[1..], &Known { waiters: &[], ..QUEUE }), "");
-        let module = faults("queue+0x8", &GOOD, &Known { module: "libqueue", ..QUEUE });
+        assert_eq!(faults("queue+0x8", &GOOD[1..], &ExpectedProfile { waiters: &[], ..QUEUE }), "");
+        let module = faults("queue+0x8", &GOOD, &ExpectedProfile { module: "libqueue", ..QUEUE });
         assert!(module.contains("is in libqueue; 90 %"), "{module}");
         let cut = faults("queue+0x8", &GOOD[..2], &QUEUE);
         assert!(cut.contains("reaches the thread's first function"), "{cut}");

@@ -3,7 +3,7 @@
 use super::list::{Run, Sample};
 use super::place::Place;
 use super::process::{Locks, Process};
-use crate::files::At;
+use crate::files::ErrorContext;
 use std::fs;
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};

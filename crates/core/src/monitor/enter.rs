@@ -2,8 +2,8 @@
 
 use super::exit::NO_MEMORY;
 use super::state::State;
-use super::{ENTER, Entered, FOUND, NEST, Pool, RawOndeckMonitor, SLEEP, STRAY, Side, Tuning, WANT};
-use crate::Tuned;
+use super::{ENTER, EntryRecord, FOUND, NEST, Pool, RawOndeckMonitor, SLEEP, STRAY, Side, Tuning, WANT};
+use crate::TuningSource;
 use crate::yields::Yields;
 use crate::{Atomic, Platform};
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -11,20 +11,20 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 /// How an attempt to enter ended.
 enum Turn<P: Platform> {
     /// We are inside.
-    Inside(Entered<P>),
+    Inside(EntryRecord<P>),
     /// Another thread is, and no time is left.
     Left,
     /// The word has changed: look again.
     Again,
 }
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> RawOndeckMonitor<P, S, C> {
     // -- 6. enter_slow --------------------------------------------------------------------------------------------------
 
     /// Enters what is not free: at once if it is fat and nobody is inside. Apart from the rest, which has more to set up
     /// than this takes.
     #[inline(never)]
-    pub(super) fn enter_again(&self, me: u32) -> Entered<P> {
+    pub(super) fn enter_again(&self, me: u32) -> EntryRecord<P> {
         let state = self.load();
         if let Some(index) = state.side() {
             if let Turn::Inside(entered) = self.try_enter_side(state, S::side(index), me) {
@@ -37,13 +37,13 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     /// Apart from `enter_again`, which would make room on the stack for it before it has looked.
     #[cold]
     #[inline(never)]
-    fn enter_at_last(&self, me: u32) -> Entered<P> {
+    fn enter_at_last(&self, me: u32) -> EntryRecord<P> {
         self.enter_slow(me, None).expect("there is no deadline")
     }
 
     /// `None` if the deadline came first.
     #[inline(never)]
-    pub(super) fn enter_slow(&self, me: u32, deadline_ns: Option<u64>) -> Option<Entered<P>> {
+    pub(super) fn enter_slow(&self, me: u32, deadline_ns: Option<u64>) -> Option<EntryRecord<P>> {
         let mut yields = Yields::default();
         // Whether we may spin is asked late: the answer costs a look at the clock.
         let mut has_looked = false;
@@ -72,7 +72,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     }
 
     #[inline(never)]
-    pub(super) fn try_enter_slow(&self, me: u32) -> Option<Entered<P>> {
+    pub(super) fn try_enter_slow(&self, me: u32) -> Option<EntryRecord<P>> {
         loop {
             let state = self.load();
             let turn = if let Some(index) = state.side() {
@@ -96,7 +96,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
         if me > C::TUNING.most_thin_owner {
             self.found(me)
         } else if self.grab(me) {
-            Turn::Inside(Entered { me, side: None })
+            Turn::Inside(EntryRecord { me, side: None })
         } else {
             Turn::Again
         }
@@ -109,7 +109,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
         P::step(FOUND);
         // E1
         if self.word.compare_exchange(State::FREE.0, State::inflated(index).0, Acquire, Relaxed).is_ok() {
-            return Turn::Inside(Entered { me, side: Some(side) });
+            return Turn::Inside(EntryRecord { me, side: Some(side) });
         }
         side.disown();
         let is_ours = side.retire();
@@ -124,11 +124,11 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     fn nest(&self, state: State, me: u32) -> Turn<P> {
         let Some(deeper) = state.nested() else {
             let side = self.inflate(me, state.levels() + 1);
-            return Turn::Inside(Entered { me, side: Some(side) });
+            return Turn::Inside(EntryRecord { me, side: Some(side) });
         };
         P::step(NEST);
         let is_done = self.word.compare_exchange(state.0, deeper.0, Relaxed, Relaxed).is_ok();
-        if is_done { Turn::Inside(Entered { me, side: None }) } else { Turn::Again }
+        if is_done { Turn::Inside(EntryRecord { me, side: None }) } else { Turn::Again }
     }
 
     /// Asks the thread inside to inflate the monitor when it leaves, and sleeps until then.
@@ -162,7 +162,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
     fn try_enter_side(&self, state: State, side: &'static Side<P>, me: u32) -> Turn<P> {
         if side.is_owned_by(me) {
             side.nest();
-            return Turn::Inside(Entered { me, side: Some(side) });
+            return Turn::Inside(EntryRecord { me, side: Some(side) });
         }
         P::step(ENTER);
         if !side.try_acquire() {
@@ -170,7 +170,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
         }
         if self.is_still(state) {
             side.own(me);
-            return Turn::Inside(Entered { me, side: Some(side) });
+            return Turn::Inside(EntryRecord { me, side: Some(side) });
         }
         P::step(STRAY);
         // SAFETY: acquired above.
@@ -206,7 +206,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
             return Turn::Left;
         }
         side.own(me);
-        Turn::Inside(Entered { me, side: Some(side) })
+        Turn::Inside(EntryRecord { me, side: Some(side) })
     }
 
     /// Whether the word is what it was. Asked with the side object that it names held or pinned, so that a yes stays
@@ -228,7 +228,7 @@ impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
             P::pause_ns(gap_ns);
             gap_ns = (2 * gap_ns).min(C::TUNING.look_ns);
             if self.grab(me) {
-                return Turn::Inside(Entered { me, side: None });
+                return Turn::Inside(EntryRecord { me, side: None });
             }
             let state = self.load();
             if state.is_free() || state.side().is_some() || P::ticks().wrapping_sub(begin) >= budget {

@@ -2,14 +2,14 @@
 
 use super::state::State;
 use super::{DEFLATE, EXIT, HAND_OVER, INFLATE, Pool, ROUSE, RawOndeckMonitor, Side, Tuning, UNNEST, me};
-use crate::Tuned;
+use crate::TuningSource;
 use crate::{Atomic, Platform};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 /// What those say who cannot go on without a side object.
 pub(super) const NO_MEMORY: &str = "no memory for the side object of a monitor";
 
-impl<P: Platform, S: Pool<P>, C: Tuned<Tuning>> RawOndeckMonitor<P, S, C> {
+impl<P: Platform, S: Pool<P>, C: TuningSource<Tuning>> RawOndeckMonitor<P, S, C> {
     // -- 8. exit_slow ---------------------------------------------------------------------------------------------------
 
     /// The rest of an exit. Another thread may free the monitor once the releasing write is done; a reference to it may

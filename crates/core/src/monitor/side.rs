@@ -1,7 +1,7 @@
 //! The side object: what a monitor has while it is fat.
 //!
-//! Its memory is never freed, so whoever has read its index, however long ago, may look at it. What the object must not
-//! do is let such a latecomer *wait* here for a monitor that it does not want. Hence the pins:
+//! Its memory is never freed, so a thread that has read its index, however long ago, may look at it. What the object
+//! must not do is let such a latecomer *wait* here for a monitor that it does not want. Hence the pins:
 //!
 //! | field | who writes it | who reads it |
 //! |---|---|---|
@@ -46,7 +46,7 @@ pub trait Pool<P: Platform>: 'static {
 /// Aligned so that two of them share no cache line.
 #[repr(align(64))]
 pub struct Side<P: Platform> {
-    /// Held by whoever is inside.
+    /// Held by the thread inside.
     mutex: RawOndeck<P>,
     /// Those that wait for a pulse.
     room: RawCondvar<P>,

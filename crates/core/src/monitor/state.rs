@@ -44,7 +44,7 @@ impl State {
         if self.0 & INFLATED == 0 { None } else { Some(self.0 & !INFLATED) }
     }
 
-    /// Who is inside, according to a thin word.
+    /// The thread inside, according to a thin word.
     pub(super) const fn owner(self) -> u32 {
         self.0 & OWNER
     }

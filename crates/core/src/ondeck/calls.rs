@@ -1,7 +1,7 @@
 //! Releasing a contended lock, and everything that is done under the latch: calls and cancellations.
 
 use super::dugout::Node;
-use super::plan::{self, ToRelease};
+use super::plan::{self, ReleasePlan};
 use super::state::{DECK, LATCHED, NAPPING, ROOM, State};
 use super::watch::{Tries, epoch_now};
 use super::{CALL_UP, DETACH, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
@@ -26,7 +26,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             let lock = unsafe { &*this };
             let state = lock.load();
             match plan::release(state, is_fair) {
-                ToRelease::PassOn => {
+                ReleasePlan::PassOn => {
                     P::step(PASS_ON);
                     // E1 E3
                     if lock.cas(state, state.passed().with(LATCHED), AcqRel) {
@@ -34,7 +34,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                         return unsafe { Self::call_a_sleeper(this) };
                     }
                 }
-                ToRelease::Pass => {
+                ReleasePlan::Pass => {
                     P::step(PASS);
                     // E1
                     if lock.cas(state, state.passed(), Release) {
@@ -44,14 +44,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                         return;
                     }
                 }
-                ToRelease::Rouse => {
+                ReleasePlan::Rouse => {
                     P::step(ROUSE);
                     // E1
                     if lock.cas(state, state.released().without(NAPPING), Release) {
                         return Self::wake_the_deck(this);
                     }
                 }
-                ToRelease::CallUp => {
+                ReleasePlan::CallUp => {
                     P::step(CALL_UP);
                     // E1 E3
                     if lock.cas(state, state.released().with(LATCHED), AcqRel) {
@@ -59,7 +59,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                         return unsafe { Self::call_a_sleeper(this) };
                     }
                 }
-                ToRelease::Vacate => {
+                ReleasePlan::Vacate => {
                     P::step(VACATE);
                     // E1
                     if lock.cas(state, state.vacated(), Release) {
@@ -73,7 +73,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
     }
 
-    /// Wakes whoever naps on the word: one for each seat at most. By address only: the lock may be gone.
+    /// Wakes the threads that nap on the word: one for each seat at most. By address only: the lock may be gone.
     #[cold]
     pub(super) fn wake_the_deck(this: *const Self) {
         P::wake_upper(this.cast::<P::U64>(), 2);

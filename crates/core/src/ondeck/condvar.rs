@@ -51,7 +51,7 @@
 //!
 //! # After release
 //! A notification does not touch the condition variable after it has released the list's lock, whose release does not
-//! touch it after its releasing write. A waiter does not touch it after it has been notified. So whoever is woken may
+//! touch it after its releasing write. A waiter does not touch it after it has been notified. So a woken thread may
 //! free it, and so may a notifier of all, unless waiters with deadlines may still be LEAVING. Conformance:
 //! `freed_by_the_notifier`, `freed_by_the_last_waiter`.
 
@@ -60,7 +60,7 @@ use super::state::{DECK, LATCHED, LOCKED};
 use super::watch::{Tries, epoch_now};
 use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
-use crate::{Atomic, AtomicPointer, Platform, StaticPlatform, Step, Waited};
+use crate::{Atomic, AtomicPointer, Platform, StaticPlatform, Step, WaitEnd};
 use core::fmt;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -125,7 +125,8 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
         is_notified
     }
 
-    // -- The parts of a wait, for who must do something in between -----------------------------------------------------
+    // -- The parts of a wait, for a caller that must do something in between
+    // -----------------------------------------------------
 
     /// Makes `waiter` one that a notification may find. Then release the mutex, [`sleep`](Self::sleep), and acquire the
     /// mutex again by [`reacquire`](Waiter::reacquire).
@@ -143,10 +144,10 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
     /// Sleeps until notified, which gives true, or until `wait` tells of a timeout and nobody has notified us before.
     /// `wait` is given the word to sleep on and the value of one that waits, as to
     /// [`wait_on`](crate::Platform::wait_on).
-    pub fn sleep(&self, waiter: &Waiter<P, T>, mut wait: impl FnMut(&P::U32, u32) -> Waited) -> bool {
+    pub fn sleep(&self, waiter: &Waiter<P, T>, mut wait: impl FnMut(&P::U32, u32) -> WaitEnd) -> bool {
         let (word, waiting) = waiter.node.grant_word();
         while !waiter.node.is_granted() {
-            if wait(word, waiting) == Waited::TimedOut {
+            if wait(word, waiting) == WaitEnd::TimedOut {
                 if self.withdraw(waiter) {
                     return false;
                 }
@@ -157,8 +158,9 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
         true
     }
 
-    /// Whether nobody is in the list: neither waits, nor has been timed out and is about to go. Waits for whoever has the
-    /// list's lock, so that after a true nobody is left who will touch the condition variable but for who joins anew.
+    /// Whether nobody is in the list: neither waits, nor has been timed out and is about to go. Waits for the thread
+    /// that has the list's lock, so that after a true nobody is left who will touch the condition variable but for who
+    /// joins anew.
     pub fn is_idle(&self) -> bool {
         self.list_lock.acquire();
         let is_idle = self.oldest().is_null();
@@ -328,7 +330,7 @@ impl<P: Platform, T: Policy> Waiter<P, T> {
 
     /// The mutex, which its thread has borrowed for as long as it waits.
     fn mutex(&self) -> Option<&RawOndeck<P, T>> {
-        // SAFETY: null, or a mutex that `new` was given, and that whoever waits keeps until the wait is over.
+        // SAFETY: null, or a mutex that `new` was given, and that the waiter keeps until the wait is over.
         unsafe { self.mutex.as_ref() }
     }
 

@@ -1,14 +1,14 @@
 //! In a seat: looking before, sitting, napping, leaving; and the way through the dugout.
 
 use super::dugout::Node;
-use super::plan::{self, Occupant, OnDeck};
+use super::plan::{self, Occupant, OccupantPlan};
 use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, SECOND, State};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, CLAIM, DOZE, ENQUEUE, LEAVE, NAP, Policy, RISE, RawOndeck, SHOW_UP, TAKE, Tuning, Turn, is_past,
 };
 use crate::RawLock;
-use crate::{Atomic, Platform, Waited};
+use crate::{Atomic, Platform, WaitEnd};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// A deadline that has passed.
@@ -51,7 +51,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         let (word, waiting) = node.grant_word();
         while !node.is_granted() {
             let leave = || self.leave_dugout(node);
-            if P::wait_on_or_leave(word, waiting, deadline, leave) == Waited::TimedOut && self.cancel(node) {
+            if P::wait_on_or_leave(word, waiting, deadline, leave) == WaitEnd::TimedOut && self.cancel(node) {
                 return Turn::Left;
             }
         }
@@ -165,30 +165,30 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 || watch.is_still_for(tuning.quiet_ns()),
             );
             match step {
-                OnDeck::Accept => {
+                OccupantPlan::Accept => {
                     if self.accept(state) {
                         return Turn::AtBat;
                     }
                 }
-                OnDeck::Take => {
+                OccupantPlan::Take => {
                     if self.take(state, &mut watch, is_past::<P>(deadline)) {
                         return Turn::AtBat;
                     }
                 }
-                OnDeck::GiveUp => {
+                OccupantPlan::GiveUp => {
                     if self.leave(state, &mut watch) {
                         return Turn::Left;
                     }
                 }
-                OnDeck::Retire => {
+                OccupantPlan::Retire => {
                     if self.leave(state, &mut watch) {
                         return Turn::Retired;
                     }
                 }
-                OnDeck::Ask => self.ask(&mut watch, tuning),
-                OnDeck::Nap => self.nap(state, &mut watch, deadline),
-                OnDeck::Yield => P::yield_now(),
-                OnDeck::Pause => P::pause_ns(watch.next_gap_ns(tuning)),
+                OccupantPlan::Ask => self.ask(&mut watch, tuning),
+                OccupantPlan::Nap => self.nap(state, &mut watch, deadline),
+                OccupantPlan::Yield => P::yield_now(),
+                OccupantPlan::Pause => P::pause_ns(watch.next_gap_ns(tuning)),
             }
         }
     }
@@ -292,7 +292,7 @@ mod tests {
             std::thread::sleep(Duration::from_nanos(FIRST_NS / 4));
             let both = State(lock.word.fetch_or(SECOND, Relaxed)).with(SECOND);
             let waited = Hardware::wait_on_upper(&lock.word, both.0, Some(Hardware::now_ns() + SECOND_NS));
-            assert_eq!(waited, Waited::Woken);
+            assert_eq!(waited, WaitEnd::Woken);
         });
         assert!(!lock.load().has(NAPPING));
     }

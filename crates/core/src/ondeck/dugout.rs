@@ -23,8 +23,8 @@
 //! - A waiter of a condition variable gets its second label, that of the lock, from the notifier that owns its record.
 //!
 //! A node lives on the stack of its sleeper, which leaves only after it has seen its grant, or after it has unlinked
-//! itself under the latch. So a node in the list is alive for whoever holds the latch, and a called node is alive for
-//! its caller until the store of its grant; after that store only its address is used.
+//! itself under the latch. So a node in the list is alive for the thread that holds the latch, and a called node is
+//! alive for its caller until the store of its grant; after that store only its address is used.
 
 use super::state::{ADDRESS_BITS, NODE_ALIGN_BITS, State};
 use crate::{Atomic, AtomicPointer, Platform};
@@ -381,7 +381,8 @@ mod tests {
         }
     }
 
-    /// Who was passed over together with an older one is not passed over as often again when that one has gone.
+    /// A sleeper that was passed over together with an older one is not passed over as often again when that one has
+    /// gone.
     #[test]
     fn each_is_passed_over_so_often_and_no_more() {
         let sleepers: [Sleeper; 3] = std::array::from_fn(|_| Sleeper::new());

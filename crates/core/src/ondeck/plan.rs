@@ -20,7 +20,7 @@ pub(super) struct Arrival {
 
 /// One step of `acquire_slow`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Arrive {
+pub(super) enum ArrivalPlan {
     /// The arrival tries to take a free lock, unless that is hot and a seat is taken or kept.
     Grab,
     /// The arrival goes away without the lock once its deadline has passed.
@@ -29,8 +29,8 @@ pub(super) enum Arrive {
     Claim,
     /// The arrival sits down beside a called sleeper that is on its way, and not to this core.
     SitBeside,
-    /// The arrival finds no seat and gives its core to whoever wants it, a few times: a core that fell idle here might stay
-    /// idle for a time slice, and a seat may fall empty meanwhile.
+    /// The arrival finds no seat and gives its core to a thread that wants it, a few times: a core that fell idle here
+    /// might stay idle for a time slice, and a seat may fall empty meanwhile.
     Yield,
     /// The arrival has a deadline, and does not go where it could not leave: a signal handler may have interrupted the thread
     /// that holds the latch, and wait in its place.
@@ -45,27 +45,27 @@ pub(super) fn arrival(
     is_past: impl Fn() -> bool,
     is_rotation_due: impl Fn() -> bool,
     is_coming_here: impl Fn() -> bool,
-) -> Arrive {
+) -> ArrivalPlan {
     if !state.has(LOCKED) && may_barge(state) {
-        return Arrive::Grab;
+        return ArrivalPlan::Grab;
     }
     if is_past() {
-        return Arrive::Leave;
+        return ArrivalPlan::Leave;
     }
     let is_for_a_sleeper = || state.is_vacant() && is_rotation_due();
     if !state.has(DECK) && !is_for_a_sleeper() {
-        return Arrive::Claim;
+        return ArrivalPlan::Claim;
     }
     if me.sits_beside && state.has(FLIGHT) && !state.has(SECOND) && !is_coming_here() {
-        return Arrive::SitBeside;
+        return ArrivalPlan::SitBeside;
     }
     if me.may_yield && !state.has(HOT) {
-        return Arrive::Yield;
+        return ArrivalPlan::Yield;
     }
     if me.has_deadline && state.has(LATCHED) {
-        return Arrive::MakeWay;
+        return ArrivalPlan::MakeWay;
     }
-    Arrive::Enqueue
+    ArrivalPlan::Enqueue
 }
 
 /// Whether an arrival may take a free lock. It breaks into no hot lock that another is to have: one awake, or one that has been
@@ -91,7 +91,7 @@ pub(super) struct Occupant {
 
 /// One step of `sit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum OnDeck {
+pub(super) enum OccupantPlan {
     /// The occupant takes the lock that a release has passed.
     Accept,
     /// The occupant takes a free lock, unless that is hot and there is time to leave it to its last holder.
@@ -120,40 +120,40 @@ pub(super) fn occupant(
     is_due: impl Fn() -> bool,
     may_nap: impl Fn() -> bool,
     may_yield: impl Fn() -> bool,
-) -> OnDeck {
+) -> OccupantPlan {
     if state.has(PASSED) {
-        return OnDeck::Accept;
+        return OccupantPlan::Accept;
     }
     // Where polling is of no use it naps first: the release that ends the nap may be enough.
     let must_ask = || !state.has(FAIR) && (me.spins || me.has_napped) && is_due();
     if !state.has(LOCKED) && (!me.spins || me.has_asked || may_take() || is_past()) {
         // Where lines travel far it may look free each time, and be taken again by the time of the write.
-        return if me.has_missed && must_ask() && !is_past() { OnDeck::Ask } else { OnDeck::Take };
+        return if me.has_missed && must_ask() && !is_past() { OccupantPlan::Ask } else { OccupantPlan::Take };
     }
     if is_past() {
         // It may have passed since the look at it above. A free lock is not left to nobody.
-        return if state.has(LOCKED) { OnDeck::GiveUp } else { OnDeck::Take };
+        return if state.has(LOCKED) { OccupantPlan::GiveUp } else { OccupantPlan::Take };
     }
     if must_ask() {
-        return OnDeck::Ask;
+        return OccupantPlan::Ask;
     }
     let would_nap = || !me.spins || may_nap();
     // One waiter awake is enough, and both may need the same core.
     if state.has(SECOND) && !me.is_called && (!state.has(FLIGHT) || would_nap()) {
-        return OnDeck::Retire;
+        return OccupantPlan::Retire;
     }
     // A release ends a nap, so there has to be one to come.
     if state.has(LOCKED) && would_nap() {
-        return OnDeck::Nap;
+        return OccupantPlan::Nap;
     }
-    if may_yield() { OnDeck::Yield } else { OnDeck::Pause }
+    if may_yield() { OccupantPlan::Yield } else { OccupantPlan::Pause }
 }
 
 // -- Releasing --------------------------------------------------------------------------------------------------------
 
 /// How the holder releases a lock that shows work to do: one step of `release_slow`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ToRelease {
+pub(super) enum ReleasePlan {
     /// The holder gives the lock to the deck, and calls a sleeper to be the next, when it is asked and may call one.
     PassOn,
     /// The holder gives the lock to who sits when it is asked and may call nobody.
@@ -166,19 +166,19 @@ pub(super) enum ToRelease {
     Vacate,
 }
 
-pub(super) const fn release(state: State, is_fair: bool) -> ToRelease {
+pub(super) const fn release(state: State, is_fair: bool) -> ReleasePlan {
     let gives = state.has(FAIR) || is_fair;
     let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | SECOND | NAPPING);
     if gives && may_call {
-        ToRelease::PassOn
+        ReleasePlan::PassOn
     } else if gives && state.has(DECK) {
-        ToRelease::Pass
+        ReleasePlan::Pass
     } else if state.has(NAPPING) {
-        ToRelease::Rouse
+        ReleasePlan::Rouse
     } else if state.is_vacant() && !state.has(LATCHED) {
-        ToRelease::CallUp
+        ReleasePlan::CallUp
     } else {
-        ToRelease::Vacate
+        ReleasePlan::Vacate
     }
 }
 

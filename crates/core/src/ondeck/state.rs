@@ -148,7 +148,7 @@ impl State {
         self.released().without(ROOM)
     }
 
-    /// Given to whoever sits awake, or comes to the seat that is kept.
+    /// Given to the occupant that is awake, or that comes to the seat that is kept.
     pub(super) const fn passed(self) -> State {
         self.released().with(LOCKED | PASSED)
     }

@@ -90,8 +90,8 @@ fn hot_most_ns<P: Platform>(tuning: &Tuning) -> u32 {
 
 /// The comparison of a lock that is passed around with the same lock left to its holder.
 ///
-/// Whoever holds the lock when the audit begins has just got it by a pass, if passing is the rule; its section, with the
-/// lines that it waits for, ends in the first release. What follows it does alone.
+/// The holder at the beginning of the audit has just got the lock by a pass, if passing is the rule; its section, with
+/// the lines that it waits for, ends in the first release. What follows it does alone.
 #[derive(Clone, Copy, Debug)]
 struct Audit {
     /// How long the first release took; `None` before it.
@@ -239,7 +239,7 @@ impl<P: Platform> Watch<P> {
         // A free lock is worth a second look soon; not a third, if it was taken and released in between.
         self.looks_again = !self.seen.has(LOCKED) && (!self.looks_again || self.is_still_free);
         let gap = if self.has_asked || self.looks_again { tuning.poll_asked_ns } else { self.gap_ns };
-        // Whoever waits for a lock that is passed around gains by each look what it would have come too late.
+        // A waiter of a lock that is passed around gains by each look what it would have come too late.
         let most_ns = if self.is_hot { tuning.poll_max_ns } else { tuning.poll_cool_max_ns() };
         self.gap_ns = self.gap_ns.saturating_mul(2).min(most_ns);
         gap

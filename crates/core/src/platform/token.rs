@@ -1,6 +1,6 @@
 //! One permit of one thread, for algorithms that wake a chosen thread.
 
-use crate::{Atomic, Platform, Waited};
+use crate::{Atomic, Platform, WaitEnd};
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 const ABSENT: u32 = 0;
@@ -43,7 +43,7 @@ impl<P: Platform> Token<P> {
             if self.0.swap(ABSENT, Acquire) == PRESENT {
                 return true;
             }
-            if P::wait_on(&self.0, ABSENT, deadline_ns) == Waited::TimedOut {
+            if P::wait_on(&self.0, ABSENT, deadline_ns) == WaitEnd::TimedOut {
                 return self.0.swap(ABSENT, Acquire) == PRESENT;
             }
         }

@@ -34,7 +34,7 @@ impl Drop for Sentry<'_> {
 
 /// A guard of [`crate::Mutex`] that poisons. The fields are dropped in this order, so the poison is there before the
 /// mutex is free.
-struct Poisoning<'a, G> {
+struct PoisoningGuard<'a, G> {
     sentry: Sentry<'a>,
     inner: G,
 }
@@ -52,7 +52,7 @@ struct Poisoning<'a, G> {
 #[must_use = "if unused the mutex is released at once"]
 #[clippy::has_significant_drop]
 pub struct MutexGuard<'a, T: ?Sized + 'a> {
-    guard: Poisoning<'a, crate::MutexGuard<'a, T>>,
+    guard: PoisoningGuard<'a, crate::MutexGuard<'a, T>>,
 }
 
 // A panic while the data was changed shows in the poison.
@@ -63,7 +63,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     #[inline]
     pub(super) fn new(mutex: &'a Mutex<T>, inner: crate::MutexGuard<'a, T>) -> LockResult<Self> {
         let sentry = Sentry { is_poisoned: &mutex.is_poisoned, was_panicking: thread::panicking() };
-        MutexGuard { guard: Poisoning { sentry, inner } }.or_poison()
+        MutexGuard { guard: PoisoningGuard { sentry, inner } }.or_poison()
     }
 
     /// The guard, as an error if its mutex is poisoned.
@@ -100,13 +100,13 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         F: FnOnce(&mut T) -> &mut U,
         U: ?Sized,
     {
-        let Poisoning { sentry, inner } = orig.guard;
+        let PoisoningGuard { sentry, inner } = orig.guard;
         let inner = crate::MutexGuard::map(inner, |data| {
             // A panic of `f` releases the mutex when it leaves the function around us, before it comes to `sentry`.
             let _earlier = sentry.second();
             f(data)
         });
-        MappedMutexGuard { guard: Poisoning { sentry, inner } }
+        MappedMutexGuard { guard: PoisoningGuard { sentry, inner } }
     }
 
     /// Narrows the guard to a part of the data that may be missing. Call it as `MutexGuard::filter_map(guard, f)`.
@@ -131,15 +131,15 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         F: FnOnce(&mut T) -> Option<&mut U>,
         U: ?Sized,
     {
-        let Poisoning { sentry, inner } = orig.guard;
+        let PoisoningGuard { sentry, inner } = orig.guard;
         let part = crate::MutexGuard::try_map(inner, |data| {
             // As in `map`.
             let _earlier = sentry.second();
             f(data)
         });
         match part {
-            Ok(inner) => Ok(MappedMutexGuard { guard: Poisoning { sentry, inner } }),
-            Err(inner) => Err(MutexGuard { guard: Poisoning { sentry, inner } }),
+            Ok(inner) => Ok(MappedMutexGuard { guard: PoisoningGuard { sentry, inner } }),
+            Err(inner) => Err(MutexGuard { guard: PoisoningGuard { sentry, inner } }),
         }
     }
 }
@@ -187,7 +187,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 #[must_use = "if unused the mutex is released at once"]
 #[clippy::has_significant_drop]
 pub struct MappedMutexGuard<'a, T: ?Sized + 'a> {
-    guard: Poisoning<'a, crate::MappedMutexGuard<'a, T>>,
+    guard: PoisoningGuard<'a, crate::MappedMutexGuard<'a, T>>,
 }
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
@@ -210,13 +210,13 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         F: FnOnce(&mut T) -> &mut U,
         U: ?Sized,
     {
-        let Poisoning { sentry, inner } = orig.guard;
+        let PoisoningGuard { sentry, inner } = orig.guard;
         let inner = crate::MappedMutexGuard::map(inner, |data| {
             // As in `MutexGuard::map`.
             let _earlier = sentry.second();
             f(data)
         });
-        MappedMutexGuard { guard: Poisoning { sentry, inner } }
+        MappedMutexGuard { guard: PoisoningGuard { sentry, inner } }
     }
 
     /// Narrows the guard to a smaller part that may be missing. Call it as `MappedMutexGuard::filter_map(guard, f)`.
@@ -241,15 +241,15 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         F: FnOnce(&mut T) -> Option<&mut U>,
         U: ?Sized,
     {
-        let Poisoning { sentry, inner } = orig.guard;
+        let PoisoningGuard { sentry, inner } = orig.guard;
         let part = crate::MappedMutexGuard::try_map(inner, |data| {
             // As in `MutexGuard::map`.
             let _earlier = sentry.second();
             f(data)
         });
         match part {
-            Ok(inner) => Ok(MappedMutexGuard { guard: Poisoning { sentry, inner } }),
-            Err(inner) => Err(MappedMutexGuard { guard: Poisoning { sentry, inner } }),
+            Ok(inner) => Ok(MappedMutexGuard { guard: PoisoningGuard { sentry, inner } }),
+            Err(inner) => Err(MappedMutexGuard { guard: PoisoningGuard { sentry, inner } }),
         }
     }
 }
@@ -265,8 +265,8 @@ mod tests {
     #[test]
     fn the_poison_is_there_before_the_release() {
         /// Stands for a guard: its end is the release.
-        struct Released<'a>(&'a AtomicBool, &'a Cell<Option<bool>>);
-        impl Drop for Released<'_> {
+        struct ReleaseMarker<'a>(&'a AtomicBool, &'a Cell<Option<bool>>);
+        impl Drop for ReleaseMarker<'_> {
             fn drop(&mut self) {
                 self.1.set(Some(self.0.load(Relaxed)));
             }
@@ -274,7 +274,7 @@ mod tests {
         let (is_poisoned, found) = (AtomicBool::new(false), Cell::new(None));
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             let sentry = Sentry { is_poisoned: &is_poisoned, was_panicking: false };
-            let _guard = Poisoning { sentry, inner: Released(&is_poisoned, &found) };
+            let _guard = PoisoningGuard { sentry, inner: ReleaseMarker(&is_poisoned, &found) };
             panic!("while holding");
         }));
         assert!(panicked.is_err());

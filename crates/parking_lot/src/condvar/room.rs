@@ -3,9 +3,10 @@
 //! `ondeck`'s condition variable takes any number of mutexes and has no use for this. `parking_lot` documents a panic, on
 //! which tests of programs rely.
 //!
-//! A waiter that is notified does not count any more, though it may not have returned yet: whoever has notified all may
-//! wait with another mutex at once. So the notifier takes it off the count, and as it cannot do so before it has notified,
-//! others may find a count that is too high meanwhile; therefore nobody is refused while somebody notifies.
+//! A waiter that is notified does not count any more, though it may not have returned yet: the thread that has notified
+//! all may wait with another mutex at once. So the notifier takes it off the count, and as it cannot do so before it
+//! has notified, others may find a count that is too high meanwhile; therefore nobody is refused while somebody
+//! notifies.
 //!
 //! Everything is in one word, so that no two fields are seen at different times, and all of it is relaxed: it decides about
 //! a panic and about not looking for waiters. A notifier that must find a waiter has acquired the mutex after the waiter

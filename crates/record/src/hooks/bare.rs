@@ -20,11 +20,11 @@
 //!
 //! Locks that come to be at one address one after the other are one lock here, as none says when it goes.
 
-use super::mutex::Pending;
-use super::process::{self, Charging, Source};
+use super::mutex::PendingRelease;
+use super::process::{self, ChargeMode, Source};
 use super::wait::Wait;
 use crate::charging::Marks;
-use crate::files::Wish;
+use crate::files::RecordOptions;
 use crate::layout::NONE;
 use crate::store::locks::near;
 use crate::store::{Recording, current};
@@ -39,7 +39,7 @@ use std::sync::OnceLock;
 // -- The process ------------------------------------------------------------------------------------------------------
 
 /// What is to be recorded. Written at the end of [`prepare`], which is alone at it, so nobody ever waits for it.
-static WISH: OnceLock<Wish> = OnceLock::new();
+static OPTIONS: OnceLock<RecordOptions> = OnceLock::new();
 /// The process that has tried to begin a recording; another one is our parent.
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 
@@ -48,34 +48,34 @@ static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 #[must_use]
 pub fn prepare() -> bool {
     // A program may have locks of Rust and those for C.
-    if WISH.get().is_some() {
+    if OPTIONS.get().is_some() {
         return true;
     }
-    let Some(wish) = Wish::of_environment() else { return false };
+    let Some(options) = RecordOptions::of_environment() else { return false };
     process::ask_loader();
     walk::ask_for_caches();
     modules::ask_for_no_more_memory();
-    WISH.set(wish).is_ok()
+    OPTIONS.set(options).is_ok()
 }
 
 /// The recording of this process, begun if there is none yet. Takes no lock and asks for no memory.
 fn recording() -> Option<&'static Recording> {
     match current() {
-        None => start(WISH.get()?),
+        None => start(OPTIONS.get()?),
         recording => recording,
     }
 }
 
 #[cold]
 #[inline(never)]
-fn start(wish: &Wish) -> Option<&'static Recording> {
+fn start(options: &RecordOptions) -> Option<&'static Recording> {
     let pid = ondeck_core::kernel::process();
     let before = STARTED_BY.load(Relaxed);
     // Another thread is at it, or it has failed.
     if before == pid || STARTED_BY.compare_exchange(before, pid, Relaxed, Relaxed).is_err() {
         return current();
     }
-    process::start(wish, "ondeck", Charging::Exact, Source::Program);
+    process::start(options, "ondeck", ChargeMode::Exact, Source::Program);
     current()
 }
 
@@ -197,7 +197,7 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
 
 /// The calling thread is about to release the lock at that address, which is at that turn. What is to be done after that is
 /// in the answer; the lock may be gone by then.
-pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<Pending> {
+pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<PendingRelease> {
     let hold = own().holds.take(address);
     let recording = current()?;
     let hold = hold.filter(|hold| hold.is_of(known(turn)));

@@ -30,7 +30,8 @@ impl Holds {
         self.list[..self.n.get() as usize].iter().any(|hold| hold.get().address == address)
     }
 
-    /// Forgets the newest hold of that lock, and gives it. Who reads a lock twice ends the inner reading first.
+    /// Forgets the newest hold of that lock, and gives it. A thread that reads a lock twice ends the inner reading
+    /// first.
     pub(crate) fn take(&self, address: u64) -> Option<Hold> {
         self.forget_parents();
         let n = self.n.get() as usize;

@@ -1,6 +1,6 @@
 //! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
 
-use crate::charging::{Charged, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, record};
+use crate::charging::{Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, record};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::{Recording, current, locks};
@@ -20,8 +20,8 @@ impl Marks {
         self.tag.store(tag | generation(), Relaxed);
     }
 
-    /// Whether the next acquisition, by the calling thread, is only to be [`count`]ed, if it does not wait. Who begins to wait
-    /// after this look is charged to the hold that follows it.
+    /// Whether the next acquisition, by the calling thread, is only to be [`count`]ed, if it does not wait. A thread
+    /// that begins to wait after this look is charged to the hold that follows it.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
         own().holds.left() > 1 && !self.asks()
@@ -125,7 +125,7 @@ impl Marks {
     #[cold]
     #[inline(never)]
     fn tried_with_a_look(&self, recording: &Recording, address: u64) {
-        /// Who sleeps between two tries makes few of them.
+        /// A thread that sleeps between two tries makes few of them.
         const MOST: u64 = 100;
         let rate = recording.rate.min(MOST);
         if !count_down(&own().tries, rate) {
@@ -149,7 +149,7 @@ impl Marks {
         address: u64,
         hold: Option<Hold>,
         is_charged: impl FnOnce(&Lock, u64) -> bool,
-    ) -> Option<Pending> {
+    ) -> Option<PendingRelease> {
         let asks = self.asks_for_charge();
         let timed_from = hold.filter(|hold| hold.is_timed).map(|hold| hold.from);
         if !asks && timed_from.is_none() {
@@ -166,14 +166,14 @@ impl Marks {
         });
         let held = timed_from.map(|from| between(from, now));
         let taken_by = hold.map_or(NONE, |hold| hold.stack);
-        Some(Pending { number, now, woken: own().woken.get(), taken_by, charged, held, flag: 0 })
+        Some(PendingRelease { number, now, woken: own().woken.get(), taken_by, charged, held, flag: 0 })
     }
 
     /// The calling thread is about to release the mutex at that address. What is to be done after that is in the answer; the
     /// mutex may be gone by then.
     #[cold]
     #[inline(never)]
-    pub fn release(&self, address: u64) -> Option<Pending> {
+    pub fn release(&self, address: u64) -> Option<PendingRelease> {
         let recording = current()?;
         let tag = self.tag.load(Relaxed);
         let is_ours = tag & Tag::GENERATION == generation();
@@ -192,7 +192,7 @@ impl Marks {
         };
         let taken_by = if tag & Tag::KNOWN != 0 { lock.taken_by.load(Relaxed) } else { NONE };
         let mut pending =
-            Pending { number, now, woken: own().woken.get(), taken_by, charged: None, held: None, flag: 0 };
+            PendingRelease { number, now, woken: own().woken.get(), taken_by, charged: None, held: None, flag: 0 };
         if tag & (Tag::HOT | Tag::NEXT) != 0 {
             let charged = charge(lock, now, tag & Tag::HOT != 0);
             self.cool(lock, charged.is_long);
@@ -207,8 +207,8 @@ impl Marks {
     }
 }
 
-/// The charge of a hold. If that was long, whoever waits now does because of it.
-fn held(lock: &Lock, charged: Charged) -> Charged {
+/// The charge of a hold. If that was long, the threads that wait now do because of it.
+fn held(lock: &Lock, charged: Charge) -> Charge {
     if charged.lengths[0] >= LONG_NS {
         lock.victims.store(waiting::number(lock.waiting.load(Relaxed)) as u32, Relaxed);
     }
@@ -217,20 +217,20 @@ fn held(lock: &Lock, charged: Charged) -> Charged {
 
 /// What is to be written down of a release.
 #[derive(Debug)]
-pub struct Pending {
+pub struct PendingRelease {
     pub(crate) number: u32,
     now: u64,
     /// What the calling thread had woken by then.
     woken: u64,
     /// The stack that acquired it, if that is known.
     taken_by: u32,
-    charged: Option<Charged>,
+    charged: Option<Charge>,
     held: Option<u64>,
     /// Of an `Access`.
     pub(crate) flag: u32,
 }
 
-impl Pending {
+impl PendingRelease {
     /// The mutex is released.
     pub fn done(self) {
         let Some(recording) = current() else { return };

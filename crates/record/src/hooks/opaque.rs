@@ -5,7 +5,7 @@ use super::rwlock::Access;
 use crate::charging::{SLEEP_NS, whole_ns};
 use crate::layout::{NONE, event, kind};
 use crate::store::ring::{Sample, push};
-use crate::store::waiters::{self, For};
+use crate::store::waiters::{self, WaitTarget};
 use crate::store::{Recording, current, locks, stacks};
 use crate::thread::{self, now_ns, own};
 use crate::walk;
@@ -13,7 +13,7 @@ use core::cell::Cell;
 
 /// Such a wait.
 #[derive(Debug)]
-pub struct Opaque {
+pub struct OpaqueWait {
     address: u64,
     kind: u32,
     event: u32,
@@ -26,7 +26,7 @@ pub struct Opaque {
     slot: u32,
 }
 
-impl Opaque {
+impl OpaqueWait {
     /// The calling thread begins to wait for what is at that address, of that [`kind`]. Joins have the places in the program
     /// for addresses, whatever is said. `None` if nothing is recorded. [`look`](Self::look) is to follow as soon as the
     /// thread holds nothing that others wait for.
@@ -42,15 +42,15 @@ impl Opaque {
             false => event::CONDITION,
         };
         let from = now_ns();
-        let slot = waiters::enter(recording, For { address, lock: NONE, kind }, from);
-        Some(Opaque { address, kind, event, from, threshold, stack: Cell::new(NONE), slot })
+        let slot = waiters::enter(recording, WaitTarget { address, lock: NONE, kind }, from);
+        Some(OpaqueWait { address, kind, event, from, threshold, stack: Cell::new(NONE), slot })
     }
 
     /// As [`begin`](Self::begin), for a lock that many may have.
     #[cold]
     pub fn begin_for_one_of_several(address: u64, access: Access) -> Option<Self> {
         let wait = Self::begin(address, kind::OPAQUE | kind::SEVERAL)?;
-        Some(Opaque { event: wait.event | access.flag(), ..wait })
+        Some(OpaqueWait { event: wait.event | access.flag(), ..wait })
     }
 
     /// Walks the stack, which takes some microseconds, if the wait is likely to be recorded.

@@ -1,12 +1,12 @@
 //! The process: it begins to record, forks, and ends.
 
-use crate::files::{self, Wish};
+use crate::files::{self, RecordOptions};
 use crate::store::{self, current, locks, stacks};
 use crate::{charging, layout, modules, thread, walk};
 
 /// What the lock that is recorded tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Charging {
+pub enum ChargeMode {
     /// Each acquire and release that somebody waits for is looked at.
     Exact,
     /// Waiters ask for a look.
@@ -28,21 +28,21 @@ pub fn ask_loader() {
     modules::ask_loader();
 }
 
-/// Begins to record this process, as `wish` says; `lock` is the name of the lock that answers. False if there is no file;
+/// Begins to record this process, as `options` says; `lock` is the name of the lock that answers. False if there is no file;
 /// then nothing is recorded. To be called by one thread at a time, before anything else here, and again in the child of
 /// a fork.
-pub fn start(wish: &Wish, lock: &str, charging: Charging, source: Source) -> bool {
+pub fn start(options: &RecordOptions, lock: &str, charging: ChargeMode, source: Source) -> bool {
     thread::time_the_clock();
     stacks::begin();
     locks::begin();
     walk::begin();
     modules::begin();
-    charging::begin(charging == Charging::Exact);
+    charging::begin(charging == ChargeMode::Exact);
     let source = match source {
         Source::Library => layout::source::LIBRARY,
         Source::Program => layout::source::PROGRAM,
     };
-    let has_begun = files::start(wish, lock, source);
+    let has_begun = files::start(options, lock, source);
     // So that memory for walks and stacks is there before a lock is held.
     if let Some(recording) = current() {
         walk::stack(recording);
@@ -74,14 +74,14 @@ pub fn exit() {
 mod tests {
     use crate::modules::elf::tests::Image;
     use crate::modules::tests::{is_known, put};
-    use crate::modules::{Look, look};
+    use crate::modules::{AddressLookup, look};
     use crate::testing::in_its_own_process;
 
     #[test]
     fn the_loader_is_asked() {
         in_its_own_process("hooks::process::tests::the_loader_is_asked", |_| {
             let here = look as *const () as u64;
-            assert_eq!(look(here), Look::Unknown);
+            assert_eq!(look(here), AddressLookup::Unknown);
             // Of the process's first stack, or of none that is readable: where there is no page, there is room only on that one.
             // SAFETY: always may be called.
             let stack = unsafe { libc::getauxval(libc::AT_RANDOM) };
@@ -93,7 +93,7 @@ mod tests {
             let closed = (1..120).find(|mb| !has_room(*mb)).expect("not all pages of so many MB are there");
             crate::ask_loader();
             assert!(has_room(closed));
-            assert_eq!(look(here), Look::Known);
+            assert_eq!(look(here), AddressLookup::Known);
             // What the C library has and this program does not need.
             // SAFETY: a string of C, and a library that does nothing when it is loaded.
             let library = unsafe { libc::dlopen(c"libresolv.so.2".as_ptr(), libc::RTLD_NOW) };
@@ -105,7 +105,7 @@ mod tests {
             let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
             if let Some(address) = address.filter(|_| !find.is_null()) {
                 assert!(!is_known(address));
-                assert_eq!((look(address), is_known(address)), (Look::Known, true));
+                assert_eq!((look(address), is_known(address)), (AddressLookup::Known, true));
             }
         });
     }
@@ -113,10 +113,10 @@ mod tests {
     #[test]
     fn what_is_loaded_later_is_written_down() {
         in_its_own_process("hooks::process::tests::what_is_loaded_later_is_written_down", |directory| {
-            let wish = crate::Wish::of_environment().expect("the environment asks");
-            assert!(crate::start(&wish, "a lock", crate::Charging::Exact, crate::Source::Program));
+            let options = crate::RecordOptions::of_environment().expect("the environment asks");
+            assert!(crate::start(&options, "a lock", crate::ChargeMode::Exact, crate::Source::Program));
             let mut image = Image::new(&[]);
-            assert_eq!(look(put(&mut image)), Look::Known);
+            assert_eq!(look(put(&mut image)), AddressLookup::Known);
             let file = directory.read_dir().unwrap().next().unwrap().unwrap().path();
             let modules = crate::read::Reader::open(&file).unwrap().modules().unwrap();
             let found: Vec<_> = modules.iter().filter(|module| module.start == image.start()).collect();

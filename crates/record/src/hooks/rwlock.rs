@@ -10,7 +10,7 @@
 //! A reader that comes from a wait beside others who read already counts the rest of its wait, and of what writers wait
 //! meanwhile, as handing on: it was woken, and did not run yet.
 
-use super::mutex::Pending;
+use super::mutex::PendingRelease;
 use super::wait::Wait;
 use crate::charging::Marks;
 use crate::layout::{Lock, NONE, event, kind};
@@ -118,13 +118,13 @@ impl Marks {
     /// The calling thread, which has it to read, is about to release the lock at that address; `is_alone` if no other has
     /// it. What is to be done after that is in the answer; the lock may be gone by then.
     #[inline(always)]
-    pub fn release_read(&self, address: u64, is_alone: impl Fn() -> bool) -> Option<Pending> {
+    pub fn release_read(&self, address: u64, is_alone: impl Fn() -> bool) -> Option<PendingRelease> {
         if own().holds.is_empty() && !self.asks() { None } else { self.release_read_with_a_look(address, is_alone()) }
     }
 
     #[cold]
     #[inline(never)]
-    fn release_read_with_a_look(&self, address: u64, is_alone: bool) -> Option<Pending> {
+    fn release_read_with_a_look(&self, address: u64, is_alone: bool) -> Option<PendingRelease> {
         let recording = current()?;
         let hold = own().holds.take(address);
         // One that is not remembered began before anybody waited.
@@ -137,7 +137,7 @@ impl Marks {
     }
 
     /// As [`release`](Self::release), by a thread that has it to write.
-    pub fn release_written(&self, address: u64) -> Option<Pending> {
+    pub fn release_written(&self, address: u64) -> Option<PendingRelease> {
         self.release(address).map(|pending| pending.with(Access::Writing))
     }
 }
@@ -159,7 +159,7 @@ impl Wait<'_> {
     }
 }
 
-impl Pending {
+impl PendingRelease {
     /// Of a lock that many may have, held in that way.
     fn with(mut self, access: Access) -> Self {
         if let Some(recording) = current() {

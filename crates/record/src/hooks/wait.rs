@@ -3,7 +3,7 @@
 use crate::charging::{IS_EXACT, Marks, SLEEP_NS, Tag, charge, is_exact, record, whole_ns};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
-use crate::store::waiters::{self, For};
+use crate::store::waiters::{self, WaitTarget};
 use crate::store::{Recording, current};
 use crate::thread::{self, now_ns, own};
 use crate::walk;
@@ -128,11 +128,11 @@ impl Wait<'_> {
             return;
         }
         let (address, kind) = (self.lock.address.load(Relaxed), self.lock.kind.load(Relaxed));
-        self.slot.set(waiters::enter(recording, For { address, lock: self.number, kind }, self.from));
+        self.slot.set(waiters::enter(recording, WaitTarget { address, lock: self.number, kind }, self.from));
         waiters::tell_stack(recording, self.slot.get(), self.stack.get());
     }
 
-    /// Whoever releases it will be known by the stack that has waited, if that was walked.
+    /// The thread that releases it will be known by the stack that has waited, if that was walked.
     fn tell_stack(&self) {
         if self.stack.get() != NONE {
             self.lock.taken_by.store(self.stack.get(), Relaxed);

@@ -1,8 +1,8 @@
 //! Names that the program gives its locks: `ondeck_name` in C and C++, `ondeck::name` in Rust.
 //!
-//! They are kept in memory of the process, so that the child of a fork, and a recording that begins later, have them too.
-//! A name belongs to addresses. Whoever frees a lock may use the memory for another one, which then has the name, until it
-//! is given one of its own.
+//! They are kept in memory of the process, so that the child of a fork, and a recording that begins later, have them
+//! too. A name belongs to addresses. The program may use the memory of a freed lock for another one, which then has the
+//! name, until it is given one of its own.
 
 use super::{Recording, current};
 use crate::layout::{Name, copy_text};

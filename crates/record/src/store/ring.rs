@@ -1,4 +1,4 @@
-//! Samples, on their way to whoever reads: a ring that many write and one reads. If it is full a sample is counted as
+//! Samples, on their way to the reader: a ring that many write and one reads. If it is full a sample is counted as
 //! dropped, and nobody waits.
 //!
 //! # Steps
@@ -51,7 +51,7 @@ pub(crate) fn push(recording: &Recording, sample: Sample) {
             recording.dropped_samples.fetch_add(1, Relaxed);
             return;
         }
-        // Before the number is taken: who reads waits for each slot that has been begun.
+        // Before the number is taken: the reader waits for each slot that has been begun.
         if recording.entry::<Slot>(recording.ring, head % room).is_none() {
             recording.dropped_samples.fetch_add(1, Relaxed);
             return;

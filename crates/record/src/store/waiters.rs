@@ -24,7 +24,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// What a thread begins to wait for.
 #[derive(Clone, Copy)]
-pub(crate) struct For {
+pub(crate) struct WaitTarget {
     pub(crate) address: u64,
     /// Of the lock; [`NONE`] for what has none yet.
     pub(crate) lock: u32,
@@ -32,7 +32,7 @@ pub(crate) struct For {
 }
 
 /// The calling thread waits since `since`. Its slot, counted from 1; [`NOWHERE`] if none is free near by.
-pub(crate) fn enter(recording: &Recording, what: For, since: u64) -> u32 {
+pub(crate) fn enter(recording: &Recording, what: WaitTarget, since: u64) -> u32 {
     /// Further than that, the table is as good as full.
     const FARTHEST: u64 = 32;
     let room = recording.waiters.room;
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::store::tests::{alone, with_room_for_waiters};
 
-    const WHAT: For = For { address: 64, lock: 7, kind: 1 };
+    const WHAT: WaitTarget = WaitTarget { address: 64, lock: 7, kind: 1 };
 
     #[test]
     fn a_thread_has_the_slot_it_had_before_or_the_next_that_is_free() {
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(slot.stack.load(Relaxed), 5);
     }
 
-    /// Who looks sees a slot filled, whoever has it.
+    /// A reader sees a slot filled, whichever thread has it.
     #[test]
     fn a_slot_that_shows_a_thread_is_of_that_thread() {
         const ROUNDS: u64 = 50_000;
@@ -124,8 +124,11 @@ mod tests {
                         own().slot.set(NOWHERE);
                         let id = u64::from(thread::id(recording.pid));
                         for round in 0..ROUNDS {
-                            let slot =
-                                enter(recording, For { address: id, lock: id as u32, kind: 1 }, id << 32 | round);
+                            let slot = enter(
+                                recording,
+                                WaitTarget { address: id, lock: id as u32, kind: 1 },
+                                id << 32 | round,
+                            );
                             leave(recording, slot);
                         }
                     })

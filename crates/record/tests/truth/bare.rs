@@ -1,8 +1,8 @@
 //! Locks of the program itself, whose marks are in a table.
 
-use crate::ground::{from_here, further_in, in_its_own_process, lock_at, pass, reader, samples, when};
+use crate::common::{from_here, further_in, in_its_own_process, lock_at, pass, reader, samples, when};
 use ondeck_record::layout::{event, kind};
-use ondeck_record::{Opaque, Pending, bare};
+use ondeck_record::{OpaqueWait, PendingRelease, bare};
 use std::path::Path;
 
 const LOCK: u64 = 0x5000;
@@ -13,7 +13,7 @@ fn taken(turn: Option<u64>, is_due: bool, is_contended: bool) {
 
 /// Whether there was something to write down.
 fn release(turn: Option<u64>, is_contended: bool) -> bool {
-    from_here(|| bare::release(LOCK, turn, is_contended).map(Pending::done).is_some())
+    from_here(|| bare::release(LOCK, turn, is_contended).map(PendingRelease::done).is_some())
 }
 
 fn events(directory: &Path) -> Vec<u32> {
@@ -41,7 +41,7 @@ fn waits_and_holds_are_those_of_marks() {
         assert!(came.until(released).contains(&samples[1].ns));
         assert!(released.until(got).contains(&samples[2].ns));
         assert!(came.until(got).contains(&samples[3].ns));
-        // Who has waited is known by the stack that did.
+        // A thread that has waited is known by the stack that did.
         assert_eq!(samples[3].stack, samples[4].stack);
         assert_eq!((reader.locks().unwrap().len(), lock_at(&reader, LOCK).most_waiting), (1, 1));
     });
@@ -147,7 +147,7 @@ fn locks_that_share_a_place_are_told_apart() {
         let addresses: Vec<u64> = same.collect();
         for address in &addresses {
             from_here(|| bare::taken(*address, None, true, false));
-            from_here(|| bare::release(*address, None, false).map(Pending::done));
+            from_here(|| bare::release(*address, None, false).map(PendingRelease::done));
         }
         // The others have found no room near enough.
         let mut reader = reader(directory);
@@ -226,7 +226,7 @@ fn a_wait_follows_another_if_nothing_was_locked_between() {
         taken(None, bare::is_due(), false);
         let wait = || {
             release(None, false);
-            let wait = from_here(|| Opaque::begin(CONDITION, kind::CONDITION)).unwrap();
+            let wait = from_here(|| OpaqueWait::begin(CONDITION, kind::CONDITION)).unwrap();
             // Has the lock again.
             taken(None, bare::is_due(), false);
             from_here(|| wait.end());

@@ -1,7 +1,7 @@
 //! One of many is looked at, and stands for the others.
 
-use crate::ground::{in_its_own_process, reader, samples, start};
-use ondeck_record::Charging::{AtInstants, Exact};
+use crate::common::{in_its_own_process, reader, samples, start};
+use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::event;
 use ondeck_record::{Marks, bare};
 
@@ -83,7 +83,7 @@ fn so_do_those_to_read_and_those_of_locks_without_marks() {
         let marks = Marks::default();
         for _ in 0..N {
             marks.read(LOCK + 64, ondeck_record::prepare_to_read(), true);
-            marks.release_read(LOCK + 64, || true).into_iter().for_each(ondeck_record::Pending::done);
+            marks.release_read(LOCK + 64, || true).into_iter().for_each(ondeck_record::PendingRelease::done);
         }
         let n = samples(&mut reader).len();
         assert!(is_near(n as f64 * RATE as f64, N, RATE as f64), "{n}");
@@ -110,7 +110,7 @@ fn short_waits_are_recorded_in_proportion() {
         }
         // Long ones always are.
         let waiting = marks.wait(LOCK).unwrap();
-        crate::ground::pass(300);
+        crate::common::pass(300);
         let long = waiting.end(false, LOCK);
         let samples = samples(&mut reader(directory));
         let gone: Vec<_> = samples.iter().filter(|sample| sample.event == event::GAVE_UP).collect();

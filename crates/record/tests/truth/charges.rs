@@ -1,7 +1,7 @@
 //! Who is charged for waits, and what is known of a hold.
 
-use crate::ground::{from_here, in_its_own_process, lock_at, pass, reader, samples, start, sum, when};
-use ondeck_record::Charging::{AtInstants, Exact};
+use crate::common::{from_here, in_its_own_process, lock_at, pass, reader, samples, start, sum, when};
+use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::{NONE, event};
 use ondeck_record::read::Sample;
 use ondeck_record::{Marks, rotated, slept, spun, woke};
@@ -16,7 +16,7 @@ fn events(samples: &[Sample]) -> Vec<u32> {
 fn release(marks: &Marks) -> bool {
     let pending = if marks.is_marked() { marks.release(LOCK) } else { None };
     let is_some = pending.is_some();
-    pending.into_iter().for_each(ondeck_record::Pending::done);
+    pending.into_iter().for_each(ondeck_record::PendingRelease::done);
     is_some
 }
 
@@ -186,7 +186,8 @@ fn while_somebody_waits_each_hold_is_charged() {
     });
 }
 
-/// A lock that is asked for a charge at instants only: who sleeps asks, and after a long hold the next step is looked at.
+/// A lock that is asked for a charge at instants only: a sleeping thread asks, and after a long hold the next step is
+/// looked at.
 #[test]
 fn a_waiter_asks_for_an_instant() {
     in_its_own_process("charges::a_waiter_asks_for_an_instant", 1_000_000, |directory| {
@@ -280,7 +281,7 @@ fn a_stack_that_is_ready_is_used() {
         let mut pending = vec![marks.release(LOCK).unwrap(), other.release(LOCK + 64).unwrap()];
         from_here(|| marks.taken(LOCK));
         pending.push(marks.release(LOCK).unwrap());
-        pending.into_iter().for_each(ondeck_record::Pending::done);
+        pending.into_iter().for_each(ondeck_record::PendingRelease::done);
         let mut reader = reader(directory);
         let samples = samples(&mut reader);
         assert_eq!(events(&samples), [event::TAKE; 3]);

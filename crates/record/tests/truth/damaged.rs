@@ -1,10 +1,10 @@
 //! Recordings that are not as a recorder has written them: nothing in a file is believed.
 
-use crate::ground::{files, in_its_own_process, samples, start};
-use ondeck_record::Charging::Exact;
+use crate::common::{files, in_its_own_process, samples, start};
+use ondeck_record::ChargeMode::Exact;
 use ondeck_record::layout::{DEPTH, Header, Lock, MAGIC, Module, NONE, Slot, kind};
 use ondeck_record::read::Reader;
-use ondeck_record::{Marks, Opaque};
+use ondeck_record::{Marks, OpaqueWait};
 use std::fs::File;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
@@ -14,16 +14,16 @@ const LOCK: u64 = 0x5000;
 const LENGTH: u64 = 1 << 20;
 
 /// The one recording in a directory, for who writes into it.
-struct Damaged {
+struct DamagedRecording {
     path: PathBuf,
     file: File,
 }
 
-impl Damaged {
+impl DamagedRecording {
     fn of(directory: &Path) -> Self {
         let path = files(directory).pop().unwrap();
         let file = File::options().read(true).write(true).open(&path).unwrap();
-        let damaged = Damaged { path, file };
+        let damaged = DamagedRecording { path, file };
         assert_eq!(damaged.get(0), MAGIC);
         damaged
     }
@@ -52,7 +52,7 @@ impl Damaged {
 fn numbers_that_there_cannot_be_are_cut() {
     in_its_own_process("damaged::numbers_that_there_cannot_be_are_cut", 7, |directory| {
         start(Exact);
-        let damaged = Damaged::of(directory);
+        let damaged = DamagedRecording::of(directory);
         assert_eq!(damaged.reader().about.rate, 7);
         damaged.set(offset_of!(Header, rate) as u64, 0);
         assert_eq!(damaged.reader().about.rate, 1);
@@ -69,7 +69,7 @@ fn numbers_that_there_cannot_be_are_cut() {
 fn stacks_end_with_their_part_and_with_the_file() {
     in_its_own_process("damaged::stacks_end_with_their_part_and_with_the_file", 1, |directory| {
         start(Exact);
-        let damaged = Damaged::of(directory);
+        let damaged = DamagedRecording::of(directory);
         let (at, room) = damaged.part(offset_of!(Header, stacks));
         let stack = |number: u64| damaged.reader().stack(number as u32).unwrap();
         let put = |number: u64, words: &[u64]| {
@@ -102,10 +102,10 @@ fn stacks_end_with_their_part_and_with_the_file() {
 fn locks_end_with_their_part() {
     in_its_own_process("damaged::locks_end_with_their_part", 1, |directory| {
         start(Exact);
-        let damaged = Damaged::of(directory);
+        let damaged = DamagedRecording::of(directory);
         let (at, room) = damaged.part(offset_of!(Header, locks));
         for address in 1..room {
-            Opaque::begin(address * 64, kind::SEMAPHORE).unwrap().end();
+            OpaqueWait::begin(address * 64, kind::SEMAPHORE).unwrap().end();
         }
         for (number, ns) in [(2, 7), (300, 9)] {
             damaged.set(at + number * size_of::<Lock>() as u64 + offset_of!(Lock, left_over) as u64, ns);
@@ -125,7 +125,7 @@ fn locks_end_with_their_part() {
 fn samples_are_taken_around_the_end_of_the_ring() {
     in_its_own_process("damaged::samples_are_taken_around_the_end_of_the_ring", 1, |directory| {
         start(Exact);
-        let damaged = Damaged::of(directory);
+        let damaged = DamagedRecording::of(directory);
         let (at, room) = damaged.part(offset_of!(Header, ring));
         let mut reader = damaged.reader();
         let marks = Marks::default();
@@ -156,7 +156,7 @@ fn samples_are_taken_around_the_end_of_the_ring() {
 fn a_weight_without_end_is_none() {
     in_its_own_process("damaged::a_weight_without_end_is_none", 1, |directory| {
         start(Exact);
-        let damaged = Damaged::of(directory);
+        let damaged = DamagedRecording::of(directory);
         let marks = Marks::default();
         for _ in 0..2 {
             marks.taken(LOCK);

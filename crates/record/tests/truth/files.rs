@@ -1,10 +1,10 @@
 //! The file: what it says of the process, what happens where there is no room, and files that are none.
 
-use crate::ground::{files, from_here, in_its_own_process, reader, samples, start};
-use ondeck_record::Charging::Exact;
+use crate::common::{files, from_here, in_its_own_process, reader, samples, start};
+use ondeck_record::ChargeMode::Exact;
 use ondeck_record::layout::{NONE, event, kind};
 use ondeck_record::read::Reader;
-use ondeck_record::{Marks, Opaque, Source, Wish};
+use ondeck_record::{Marks, OpaqueWait, RecordOptions, Source};
 use std::hint::black_box;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
@@ -81,7 +81,7 @@ fn what_finds_no_room_is_counted() {
         // Locks: an eighth of the file, 128 bytes each.
         let room = (1 << 20) / 8 / 128;
         for address in 1..=room {
-            Opaque::begin(address * 64, kind::SEMAPHORE).unwrap().end();
+            OpaqueWait::begin(address * 64, kind::SEMAPHORE).unwrap().end();
         }
         let n_locks = reader.locks().unwrap().len() as u64;
         assert_eq!(n_locks, room - 1);
@@ -180,21 +180,21 @@ fn without_a_file_nothing_is_recorded() {
         let limit = libc::rlimit { rlim_cur: 1 << 19, rlim_max: 1 << 19 };
         // SAFETY: of this process.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
-        let wish = Wish::of_environment().unwrap();
-        assert!(!ondeck_record::start(&wish, "a lock", Exact, Source::Library));
+        let options = RecordOptions::of_environment().unwrap();
+        assert!(!ondeck_record::start(&options, "a lock", Exact, Source::Library));
         assert!(!ondeck_record::is_on() && files(directory).is_empty());
         // Nothing of this does anything.
         let marks = Marks::default();
         marks.initialised();
         marks.taken(LOCK);
         assert!(marks.wait(LOCK).is_none() && marks.release(LOCK).is_none() && !marks.is_marked());
-        assert!(Opaque::begin(LOCK, kind::SEMAPHORE).is_none());
+        assert!(OpaqueWait::begin(LOCK, kind::SEMAPHORE).is_none());
         ondeck_record::forget(LOCK);
         ondeck_record::exit();
         // SAFETY: this process has one thread that reads it.
         unsafe { std::env::set_var("ONDECK_RECORD", "/does/not/exist") };
-        let wish = Wish::of_environment().unwrap();
-        assert!(!ondeck_record::start(&wish, "a lock", Exact, Source::Library));
+        let options = RecordOptions::of_environment().unwrap();
+        assert!(!ondeck_record::start(&options, "a lock", Exact, Source::Library));
     });
 }
 
@@ -206,22 +206,22 @@ fn wishes_are_read_or_are_none() {
             unsafe { std::env::set_var(name.to_str().unwrap(), value) };
         };
         for (rate, expected) in [("0", 1), ("nonsense", 1000), ("99999999999", u64::from(u32::MAX)), ("12", 12)] {
-            set(Wish::RATE, rate);
+            set(RecordOptions::RATE, rate);
             start(Exact);
             let file = files(directory).pop().unwrap();
             assert_eq!(Reader::open(&file).unwrap().about.rate, expected);
             std::fs::remove_file(&file).unwrap();
         }
         for (max_mb, expected) in [("0", 1), ("3", 3)] {
-            set(Wish::MAX_MB, max_mb);
+            set(RecordOptions::MAX_MB, max_mb);
             start(Exact);
             let file = files(directory).pop().unwrap();
             assert_eq!(std::fs::metadata(&file).unwrap().len(), expected << 20);
             std::fs::remove_file(&file).unwrap();
         }
-        for none in ["", &"x".repeat(Wish::LONGEST)] {
-            set(Wish::DIRECTORY, none);
-            assert!(Wish::of_environment().is_none());
+        for none in ["", &"x".repeat(RecordOptions::LONGEST)] {
+            set(RecordOptions::DIRECTORY, none);
+            assert!(RecordOptions::of_environment().is_none());
         }
     });
 }
@@ -286,7 +286,7 @@ fn locks_behind_one_that_is_missing_are_known() {
         start(Exact);
         // More than are read at once.
         for address in 1..=300 {
-            Opaque::begin(address * 64, kind::SEMAPHORE).unwrap().end();
+            OpaqueWait::begin(address * 64, kind::SEMAPHORE).unwrap().end();
         }
         use ondeck_record::layout::{Header, Lock};
         let file = std::fs::File::options().read(true).write(true).open(&files(directory)[0]).unwrap();
@@ -328,7 +328,7 @@ fn a_sample_that_is_being_written_is_waited_for() {
         file.write_all_at(&2_u64.to_le_bytes(), second).unwrap();
         assert_eq!(take(false), [2, 3]);
         assert_eq!(take(true), []);
-        // Whoever reads later begins where this one has ended.
+        // A later reader begins where this one has ended.
         let mut later = Reader::open(&files(directory)[0]).unwrap();
         assert_eq!(samples(&mut later).len(), 0);
         // Events that there are not, and weights that none has, are left out.

@@ -1,10 +1,10 @@
 //! Charges at instants, for which waiters ask, and who is charged between them.
 
-use crate::ground::{in_its_own_process, lock_at, pass, reader, samples, start, when};
-use ondeck_record::Charging::{AtInstants, Exact};
+use crate::common::{in_its_own_process, lock_at, pass, reader, samples, start, when};
+use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
-use ondeck_record::{Marks, Pending, slept};
+use ondeck_record::{Marks, PendingRelease, slept};
 
 const LOCK: u64 = 0x5000;
 
@@ -14,7 +14,7 @@ fn events(samples: &[Sample]) -> Vec<u32> {
 
 fn release(marks: &Marks) {
     if marks.is_marked() {
-        marks.release(LOCK).into_iter().for_each(Pending::done);
+        marks.release(LOCK).into_iter().for_each(PendingRelease::done);
     }
 }
 

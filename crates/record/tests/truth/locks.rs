@@ -1,10 +1,10 @@
 //! Which lock is which, and waits on what has no marks.
 
+use crate::common::{files, from_here, in_its_own_process, lock_at, part, pass, reader, samples, start, when};
 use crate::files::by_ways;
-use crate::ground::{files, from_here, in_its_own_process, lock_at, part, pass, reader, samples, start, when};
-use ondeck_record::Charging::Exact;
+use ondeck_record::ChargeMode::Exact;
 use ondeck_record::layout::{NONE, event, kind};
-use ondeck_record::{Access, Marks, Opaque, forget};
+use ondeck_record::{Access, Marks, OpaqueWait, forget};
 use std::path::Path;
 
 const LOCK: u64 = 0x5000;
@@ -84,7 +84,7 @@ fn addresses_that_want_one_place_are_told_apart() {
             (1..).map(|n| n * 64).filter(|address| place(*address) == place(64)).take(40).collect();
         for _ in 0..2 {
             for address in &addresses {
-                Opaque::begin(*address, kind::SEMAPHORE).unwrap().end();
+                OpaqueWait::begin(*address, kind::SEMAPHORE).unwrap().end();
             }
         }
         let reader = reader(directory);
@@ -95,7 +95,7 @@ fn addresses_that_want_one_place_are_told_apart() {
         forget(addresses[31]);
         forget(addresses[39]);
         for at in [30, 31, 31] {
-            Opaque::begin(addresses[at], kind::SEMAPHORE).unwrap().end();
+            OpaqueWait::begin(addresses[at], kind::SEMAPHORE).unwrap().end();
         }
         let locks = reader.locks().unwrap();
         assert_eq!((locks.len(), locks[32].address), (33, addresses[31]));
@@ -146,7 +146,7 @@ fn another_recording_begins_with_no_locks() {
         let addresses: Vec<u64> =
             (1..).map(|n| n * 64).filter(|address| place(*address) == place(64)).take(64).collect();
         let use_all = |addresses: &[u64]| {
-            addresses.iter().for_each(|address| Opaque::begin(*address, kind::SEMAPHORE).unwrap().end());
+            addresses.iter().for_each(|address| OpaqueWait::begin(*address, kind::SEMAPHORE).unwrap().end());
         };
         start(Exact);
         use_all(&addresses[..32]);
@@ -235,12 +235,12 @@ fn waits_on_what_has_no_marks_are_told_by_kind() {
         ];
         let mut spans = Vec::new();
         for (kind, _) in kinds {
-            let (wait, begun) = when(|| Opaque::begin(LOCK + u64::from(kind), kind).unwrap());
+            let (wait, begun) = when(|| OpaqueWait::begin(LOCK + u64::from(kind), kind).unwrap());
             from_here(|| wait.look());
             pass(300);
             spans.push(begun.until(when(|| wait.end()).1));
         }
-        let several = Opaque::begin_for_one_of_several(LOCK, Access::Reading).unwrap();
+        let several = OpaqueWait::begin_for_one_of_several(LOCK, Access::Reading).unwrap();
         several.end();
         let mut reader = reader(directory);
         let samples = samples(&mut reader);
@@ -263,16 +263,16 @@ fn an_address_is_of_one_thing_until_it_is_forgotten() {
         // Far more than a few share a place in the table.
         for turn in 0..3 {
             for n in 1..=500_u64 {
-                Opaque::begin(n * 8, kind::SEMAPHORE).unwrap().end();
+                OpaqueWait::begin(n * 8, kind::SEMAPHORE).unwrap().end();
                 if turn == 1 && n % 100 == 0 {
                     forget(n * 8);
                 }
             }
         }
-        Opaque::begin(8, kind::CONDITION).unwrap().end();
+        OpaqueWait::begin(8, kind::CONDITION).unwrap().end();
         // Of joins the place in the program counts.
         for n in 0..3 {
-            Opaque::begin(n, kind::JOIN).unwrap().end();
+            OpaqueWait::begin(n, kind::JOIN).unwrap().end();
         }
         let reader = reader(directory);
         let locks = reader.locks().unwrap();
@@ -286,14 +286,14 @@ fn an_address_is_of_one_thing_until_it_is_forgotten() {
 fn a_wait_is_known_by_where_it_was_looked_at() {
     in_its_own_process("locks::a_wait_is_known_by_where_it_was_looked_at", 1, |directory| {
         start(Exact);
-        let [looked_at, other] = [LOCK, LOCK + 64].map(|lock| Opaque::begin(lock, kind::SEMAPHORE).unwrap());
+        let [looked_at, other] = [LOCK, LOCK + 64].map(|lock| OpaqueWait::begin(lock, kind::SEMAPHORE).unwrap());
         by_ways(0, 12, &mut || from_here(|| looked_at.look()));
         from_here(|| looked_at.end());
         from_here(|| other.end());
         let mut reader = reader(directory);
         let depths: Vec<usize> =
             samples(&mut reader).iter().map(|sample| reader.stack(sample.stack).unwrap().len()).collect();
-        // Who was not looked at is known by where it has ended.
+        // A hold that was not looked at is known by where it has ended.
         assert!(depths.len() == 2 && depths[1] > 3 && depths[0] >= depths[1] + 12, "{depths:?}");
     });
 }
@@ -303,9 +303,9 @@ fn joins_are_told_apart_by_the_place_in_the_program() {
     in_its_own_process("locks::joins_are_told_apart_by_the_place_in_the_program", 1, |directory| {
         start(Exact);
         for thread in 1..=3 {
-            from_here(|| Opaque::begin(thread, kind::JOIN).unwrap().end());
+            from_here(|| OpaqueWait::begin(thread, kind::JOIN).unwrap().end());
         }
-        from_here(|| Opaque::begin(1, kind::JOIN).unwrap().end());
+        from_here(|| OpaqueWait::begin(1, kind::JOIN).unwrap().end());
         let mut reader = reader(directory);
         let numbers: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.lock).collect();
         assert_eq!(numbers, [1, 1, 1, 2]);
@@ -320,7 +320,7 @@ fn of_short_waits_few_are_recorded() {
     in_its_own_process("locks::of_short_waits_few_are_recorded", 1_000_000, |directory| {
         start(Exact);
         const N: usize = 1000;
-        (0..N).for_each(|_| Opaque::begin(LOCK, kind::SEMAPHORE).unwrap().end());
+        (0..N).for_each(|_| OpaqueWait::begin(LOCK, kind::SEMAPHORE).unwrap().end());
         // One that takes as long as a second is recorded. These together do not.
         let n = samples(&mut reader(directory)).len();
         assert!(n < N / 2, "{n}");
@@ -337,7 +337,7 @@ fn a_child_that_finds_its_parents_recording_forgets_it() {
         assert!(!ondeck_record::is_on());
         let marks = Marks::default();
         marks.taken(LOCK);
-        assert!(marks.wait(LOCK).is_none() && Opaque::begin(LOCK, kind::SEMAPHORE).is_none());
+        assert!(marks.wait(LOCK).is_none() && OpaqueWait::begin(LOCK, kind::SEMAPHORE).is_none());
         assert_eq!(reader(directory).locks().unwrap().len(), 0);
     });
 }

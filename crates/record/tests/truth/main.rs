@@ -6,9 +6,9 @@
 mod bare;
 mod chances;
 mod charges;
+mod common;
 mod damaged;
 mod files;
-mod ground;
 mod instants;
 mod locks;
 mod machine;

@@ -1,11 +1,11 @@
 //! What another thread does between two steps of this one. The pages that the later step writes are closed, and the handler
 //! of the fault plays the other thread.
 
-use crate::ground::{files, from_here, in_its_own_process, part, reader, samples, start};
-use ondeck_record::Charging::{AtInstants, Exact};
+use crate::common::{files, from_here, in_its_own_process, part, reader, samples, start};
+use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::{Header, event, kind};
 use ondeck_record::read::Reader;
-use ondeck_record::{Marks, Opaque, Pending, slept};
+use ondeck_record::{Marks, OpaqueWait, PendingRelease, slept};
 use std::mem::offset_of;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
@@ -26,7 +26,7 @@ struct Pages {
 
 impl Pages {
     fn protect(self, protection: libc::c_int) {
-        // SAFETY: of a recording, or of `OnItsPage`; whoever writes them meanwhile comes to `handler`.
+        // SAFETY: of a recording, or of `PageAligned`; whoever writes them meanwhile comes to `handler`.
         assert_eq!(unsafe { libc::mprotect(self.start as *mut _, (self.n * PAGE) as usize, protection) }, 0);
     }
 
@@ -61,11 +61,11 @@ fn has_happened() -> bool {
 
 /// A lock, which the handler finds.
 #[repr(align(4096))]
-struct OnItsPage(Marks);
+struct PageAligned(Marks);
 
 fn marks() -> &'static Marks {
-    static LOCK: OnceLock<OnItsPage> = OnceLock::new();
-    &LOCK.get_or_init(|| OnItsPage(Marks::default())).0
+    static LOCK: OnceLock<PageAligned> = OnceLock::new();
+    &LOCK.get_or_init(|| PageAligned(Marks::default())).0
 }
 
 fn use_once(marks: &Marks, address: u64) {
@@ -124,7 +124,7 @@ fn who_sees_it_while_it_is_initialised_takes_no_stack_for_a_lock() {
         assert_eq!(numbers, [N + 1]);
         // It is known by where it was initialised from the next time on.
         wait_and_give_up(LOCK);
-        let lock = crate::ground::lock_at(&reader, LOCK);
+        let lock = crate::common::lock_at(&reader, LOCK);
         assert_eq!((lock.number, lock.kind), (N + 2, kind::INITIALISED));
         assert!(lock.origin < N, "{lock:?}: there is no lock of that number");
     });
@@ -149,7 +149,7 @@ fn a_flag_that_changes_makes_no_number_of_another_recording_ours() {
     });
 }
 
-/// Who begins to wait asks, and whoever has just found that nobody waits clears that.
+/// A thread that begins to wait asks, and one that has just found that nobody waits clears that.
 #[test]
 fn who_comes_while_another_finds_that_nobody_waits_is_charged_for() {
     in_its_own_process("meanwhile::who_comes_while_another_finds_that_nobody_waits_is_charged_for", 1, |directory| {
@@ -160,14 +160,14 @@ fn who_comes_while_another_finds_that_nobody_waits_is_charged_for() {
         marks().release(LOCK).unwrap().done();
         assert!(has_happened() && marks().is_marked());
         marks().taken(LOCK);
-        marks().release(LOCK).into_iter().for_each(Pending::done);
+        marks().release(LOCK).into_iter().for_each(PendingRelease::done);
         let events: Vec<u32> = samples(&mut reader(directory)).iter().map(|sample| sample.event).collect();
         assert_eq!(events, [event::GAVE_UP, event::CHARGE, event::HANDING_ON, event::TAKE, event::CHARGE]);
     });
 }
 
 fn wait_for_what_has_no_marks(address: u64) {
-    Opaque::begin(address, kind::SEMAPHORE).unwrap().end();
+    OpaqueWait::begin(address, kind::SEMAPHORE).unwrap().end();
 }
 
 /// An address gets its place before its number.

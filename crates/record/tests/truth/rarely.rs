@@ -1,9 +1,9 @@
 //! Where hardly anything is recorded: what is done all the same, and what is not. And which stack it is of.
 
-use crate::ground::{from_here, further_in, in_its_own_process, lock_at, pass, reader, samples, start};
-use ondeck_record::Charging::{AtInstants, Exact};
+use crate::common::{from_here, further_in, in_its_own_process, lock_at, pass, reader, samples, start};
+use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::{NONE, event};
-use ondeck_record::{Marks, Pending, slept};
+use ondeck_record::{Marks, PendingRelease, slept};
 
 const LOCK: u64 = 0x5000;
 /// A wait is recorded if it takes more than a time that is drawn among an hour.
@@ -12,7 +12,7 @@ const RARELY: u64 = u32::MAX as u64;
 fn release(marks: &Marks) -> bool {
     let pending = if marks.is_marked() { marks.release(LOCK) } else { None };
     let is_some = pending.is_some();
-    pending.into_iter().for_each(Pending::done);
+    pending.into_iter().for_each(PendingRelease::done);
     is_some
 }
 
@@ -100,7 +100,7 @@ fn a_wait_is_of_where_it_slept() {
         let waiting = from_here(|| other.wait(LOCK).unwrap());
         waiting.told(|| further_in(20, &mut || from_here(slept)));
         from_here(|| waiting.end(true, LOCK));
-        for file in crate::ground::files(directory) {
+        for file in crate::common::files(directory) {
             let mut reader = ondeck_record::read::Reader::open(&file).unwrap();
             let samples = samples(&mut reader);
             assert_eq!(samples.iter().map(|sample| sample.event).collect::<Vec<_>>(), [event::HANDING_ON, event::WAIT]);
@@ -111,8 +111,8 @@ fn a_wait_is_of_where_it_slept() {
     });
 }
 
-/// Who waits alone is not kept from the lock by a walk of the stack, and walks when it has it: the waits that are recorded
-/// would be shorter than the others.
+/// A thread that waits alone is not kept from the lock by a walk of the stack, and walks when it has it: the waits that
+/// are recorded would be shorter than the others.
 #[test]
 fn who_waits_alone_walks_afterwards() {
     // Waits of 100 us are recorded, and half of all would be walked for.

@@ -1,8 +1,8 @@
 //! Locks that many may have at once to read.
 
-use crate::ground::{in_its_own_process, lock_at, pass, reader, samples, start, when};
+use crate::common::{in_its_own_process, lock_at, pass, reader, samples, start, when};
 use ondeck_record::Access::{Reading, Writing};
-use ondeck_record::Charging::{AtInstants, Exact};
+use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::{NONE, event, kind};
 use ondeck_record::{Marks, is_due, prepare_to_read};
 
@@ -20,7 +20,7 @@ fn release_read(marks: &Marks) -> bool {
 fn release_read_as(marks: &Marks, is_alone: bool) -> bool {
     let pending = marks.release_read(LOCK, || is_alone);
     let is_some = pending.is_some();
-    pending.into_iter().for_each(ondeck_record::Pending::done);
+    pending.into_iter().for_each(ondeck_record::PendingRelease::done);
     is_some
 }
 
@@ -175,7 +175,7 @@ fn more_holds_than_are_remembered_cost_the_oldest() {
         for (n, marks) in marks.iter().enumerate() {
             let pending = marks.release_read(LOCK + 64 * n as u64, || true);
             assert_eq!(pending.is_some(), n >= 2, "{n}");
-            pending.into_iter().for_each(ondeck_record::Pending::done);
+            pending.into_iter().for_each(ondeck_record::PendingRelease::done);
         }
         let mut reader = reader(directory);
         let numbers: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.lock).collect();
@@ -355,7 +355,7 @@ fn readings_of_other_locks_are_not_remembered_beside_one() {
             let n_due = n_due.count();
             samples(&mut reader);
             for (n, marks) in marks.iter().enumerate() {
-                marks.release_read(at(n), || true).into_iter().for_each(ondeck_record::Pending::done);
+                marks.release_read(at(n), || true).into_iter().for_each(ondeck_record::PendingRelease::done);
             }
             let n_samples = samples(&mut reader).len();
             // The very first may be looked at with nothing said before.

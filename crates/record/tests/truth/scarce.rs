@@ -1,9 +1,9 @@
 //! Too little of something: memory, room on the disk, room on the stack.
 
-use crate::ground::{files, from_here, in_its_own_process, lock_at, n_allocated, reader, samples, start};
-use ondeck_record::Charging::Exact;
+use crate::common::{files, from_here, in_its_own_process, lock_at, n_allocated, reader, samples, start};
+use ondeck_record::ChargeMode::Exact;
 use ondeck_record::layout::{Header, NONE, Slot, kind};
-use ondeck_record::{Marks, Opaque, Pending, bare};
+use ondeck_record::{Marks, OpaqueWait, PendingRelease, bare};
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
@@ -45,7 +45,7 @@ fn a_program_with_hardly_any_memory_is_recorded_without_stacks() {
         // As it began, where the lock was first seen, and once for each.
         assert_eq!(reader.dropped().unwrap().stacks, 2 + N as u64);
         // All joins are at one place then.
-        (1..=2).for_each(|thread| from_here(|| Opaque::begin(thread, kind::JOIN).unwrap().end()));
+        (1..=2).for_each(|thread| from_here(|| OpaqueWait::begin(thread, kind::JOIN).unwrap().end()));
         let joins: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.lock).collect();
         assert_eq!(joins, [lock_at(&reader, 1).number; 2]);
         assert_eq!(reader.locks().unwrap().len(), 2);
@@ -85,7 +85,7 @@ fn the_programs_own_recorder_asks_for_no_memory_once_it_is_prepared() {
         let n_asked = n_allocated(|| {
             for _ in 0..N {
                 from_here(|| bare::taken(LOCK, None, true, false));
-                from_here(|| bare::release(LOCK, None, false).map(Pending::done));
+                from_here(|| bare::release(LOCK, None, false).map(PendingRelease::done));
             }
         });
         let mut reader = reader(directory);
@@ -131,7 +131,7 @@ fn on_a_full_disk_samples_are_dropped_until_there_is_room() {
 }
 
 extern "C" fn waits(_: libc::c_int) {
-    from_here(|| Opaque::begin(LOCK, kind::SEMAPHORE).unwrap().end());
+    from_here(|| OpaqueWait::begin(LOCK, kind::SEMAPHORE).unwrap().end());
 }
 
 /// A signal's handler has a small stack, with a closed page below.

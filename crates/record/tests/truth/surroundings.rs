@@ -1,18 +1,18 @@
 //! What a process has and the machine allows when a recording begins.
 
-use crate::ground::{files, in_its_own_process, reader, samples, start};
+use crate::common::{files, in_its_own_process, reader, samples, start};
 use crate::machine::refuse;
-use ondeck_record::Charging::Exact;
-use ondeck_record::{Marks, Source, Wish};
+use ondeck_record::ChargeMode::Exact;
+use ondeck_record::{Marks, RecordOptions, Source};
 use std::path::Path;
 
 const MB: u64 = 1 << 20;
 
 /// Whether a recording begins, and with it a file.
 fn begins(directory: &Path) -> bool {
-    let wish = Wish::of_environment().expect("the environment asks");
+    let options = RecordOptions::of_environment().expect("the environment asks");
     let n_before = files(directory).len();
-    let begins = ondeck_record::start(&wish, "a lock", Exact, Source::Library);
+    let begins = ondeck_record::start(&options, "a lock", Exact, Source::Library);
     assert_eq!(files(directory).len(), n_before + usize::from(begins));
     begins
 }
@@ -41,8 +41,8 @@ fn a_recording_begins_if_a_file_may_be_as_long() {
 fn without_memory_for_its_beginning_there_is_no_recording() {
     in_its_own_process("surroundings::without_memory_for_its_beginning_there_is_no_recording", 1, |_| {
         refuse(libc::MADV_POPULATE_WRITE, libc::EFAULT);
-        let wish = Wish::of_environment().unwrap();
-        assert!(!ondeck_record::start(&wish, "a lock", Exact, Source::Library));
+        let options = RecordOptions::of_environment().unwrap();
+        assert!(!ondeck_record::start(&options, "a lock", Exact, Source::Library));
         assert!(!ondeck_record::is_on());
     });
 }
@@ -56,7 +56,7 @@ fn a_file_system_that_was_full_for_a_while_has_room_again() {
         let use_once = |n: u64| {
             let marks = Marks::default();
             marks.taken(n * 64);
-            marks.release(n * 64).into_iter().for_each(ondeck_record::Pending::done);
+            marks.release(n * 64).into_iter().for_each(ondeck_record::PendingRelease::done);
         };
         // For as long as a thread lives.
         let in_vain = || {
@@ -80,10 +80,10 @@ fn a_file_system_that_was_full_for_a_while_has_room_again() {
 fn a_child_that_is_told_records_nothing() {
     in_its_own_process("surroundings::a_child_that_is_told_records_nothing", 1, |_| {
         refuse(libc::MADV_WIPEONFORK, libc::EINVAL);
-        let wish = Wish::of_environment().unwrap();
+        let options = RecordOptions::of_environment().unwrap();
         ondeck_record::ask_loader();
-        assert!(!ondeck_record::start(&wish, "a lock", Exact, Source::Program), "nobody would tell its child");
-        assert!(ondeck_record::start(&wish, "a lock", Exact, Source::Library));
+        assert!(!ondeck_record::start(&options, "a lock", Exact, Source::Program), "nobody would tell its child");
+        assert!(ondeck_record::start(&options, "a lock", Exact, Source::Library));
         // SAFETY: the child only does what follows.
         let child = unsafe { libc::fork() };
         if child == 0 {
@@ -127,15 +127,15 @@ fn a_process_without_standard_input_is_recorded() {
 #[test]
 fn what_the_environment_leaves_open_is_as_usual() {
     in_its_own_process("surroundings::what_the_environment_leaves_open_is_as_usual", 7, |directory| {
-        for name in [Wish::RATE, Wish::MAX_MB] {
+        for name in [RecordOptions::RATE, RecordOptions::MAX_MB] {
             // SAFETY: this process has one thread that reads it.
             unsafe { std::env::remove_var(name.to_str().unwrap()) };
         }
         start(Exact);
-        assert_eq!(reader(directory).about.rate, Wish::DEFAULT_RATE);
-        assert_eq!(std::fs::metadata(&files(directory)[0]).unwrap().len(), Wish::DEFAULT_MAX_MB * MB);
+        assert_eq!(reader(directory).about.rate, RecordOptions::DEFAULT_RATE);
+        assert_eq!(std::fs::metadata(&files(directory)[0]).unwrap().len(), RecordOptions::DEFAULT_MAX_MB * MB);
         // SAFETY: as above.
-        unsafe { std::env::remove_var(Wish::DIRECTORY.to_str().unwrap()) };
-        assert!(Wish::of_environment().is_none());
+        unsafe { std::env::remove_var(RecordOptions::DIRECTORY.to_str().unwrap()) };
+        assert!(RecordOptions::of_environment().is_none());
     });
 }

@@ -5,16 +5,16 @@ use super::{
     BAR, CHOOSE, ENTRY, HEED, LATE_SEIZE, PARK, RECLAIM, REGISTER, RETIRE, RISE, RawCoreclrMonitor, SEIZE,
     SEIZE_SPINNING, SIGNAL, SPIN_UP, THIN, Tuning, UNREGISTER, VACATE, Word,
 };
-use crate::coreclr::Fat;
+use crate::coreclr::FatForm;
 use crate::thin::{self, Answer};
-use crate::{Entry, RawMonitor, Tuned};
+use crate::{Entry, RawMonitor, TuningSource};
 use core::ops::Range;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use ondeck_core::{Atomic, Platform, Step};
 
 // -- 6. acquire_slow --------------------------------------------------------------------------------------------------
 
-impl<P: Platform> Fat<P> for Word<P> {
+impl<P: Platform> FatForm<P> for Word<P> {
     const ENTRY: Entry = ENTRY;
     const THIN: thin::Steps = THIN;
     type Tuning = Tuning;
@@ -35,7 +35,7 @@ impl<P: Platform> Fat<P> for Word<P> {
         self.state().is_at_rest()
     }
 
-    fn enter<T: Tuned<Tuning>>(lock: &RawCoreclrMonitor<P, T>, me: u32) -> Answer {
+    fn enter<T: TuningSource<Tuning>>(lock: &RawCoreclrMonitor<P, T>, me: u32) -> Answer {
         let seen = lock.fat.state();
         if seen.may_barge() {
             return if lock.seize(me, seen) { Answer::Entered } else { Answer::Contended };
@@ -49,7 +49,7 @@ impl<P: Platform> Fat<P> for Word<P> {
 
     #[cold]
     #[inline(never)]
-    fn acquire_slow<T: Tuned<Tuning>>(
+    fn acquire_slow<T: TuningSource<Tuning>>(
         lock: &RawCoreclrMonitor<P, T>,
         me: u32,
         answer: Answer,
@@ -64,12 +64,12 @@ impl<P: Platform> Fat<P> for Word<P> {
             || lock.wait_for_turn(me, deadline_ns)
     }
 
-    fn vacate<T: Tuned<Tuning>>(lock: &RawCoreclrMonitor<P, T>) {
+    fn vacate<T: TuningSource<Tuning>>(lock: &RawCoreclrMonitor<P, T>) {
         lock.vacate();
     }
 }
 
-impl<P: Platform, T: Tuned<Tuning>> RawCoreclrMonitor<P, T> {
+impl<P: Platform, T: TuningSource<Tuning>> RawCoreclrMonitor<P, T> {
     fn seize(&self, me: u32, seen: State) -> bool {
         P::step(SEIZE);
         self.change(seen, seen.held(), Acquire) && self.begins(me) // E1

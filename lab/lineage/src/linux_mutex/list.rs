@@ -6,9 +6,9 @@
 //! | in the list | its thread waits for it or is awake; a releaser that has the queue latch gives it to the first | who has the queue latch |
 //! | out | nobody | nobody |
 //!
-//! A node is in the list from its thread's enqueue to its dequeue, and its thread leaves `acquire_slow` after that. Both
-//! are done under the queue latch, so whoever has the latch finds the nodes of the list alive. Only the first node is
-//! ever taken out, by its own thread: only the first is woken, and nothing is put before it (I3).
+//! A node is in the list from its thread's enqueue to its dequeue, and its thread leaves `acquire_slow` after that.
+//! Both are done under the queue latch, so the thread that has the latch finds the nodes of the list alive. Only the
+//! first node is ever taken out, by its own thread: only the first is woken, and nothing is put before it (I3).
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;

@@ -7,9 +7,9 @@
 //! | out, until the permit | who took it out, under the latch still | the same one writes | the same one gives the permit, once |
 //! | with its permit | nobody | its thread reads | its thread |
 //!
-//! A node is alive until it has its permit, and the permit is given under the latch; so whoever has the latch finds the nodes
-//! of the queue alive. What is written under the latch the next one to have it sees, by E2: all accesses but those of the
-//! parker are Relaxed.
+//! A node is alive until it has its permit, and the permit is given under the latch; so the thread that has the latch
+//! finds the nodes of the queue alive. What is written under the latch the next one to have it sees, by E2: all
+//! accesses but those of the parker are Relaxed.
 
 use super::Variant;
 use super::latch::Latch;
@@ -62,13 +62,13 @@ impl<P: Platform> Node<P> {
 
 /// A node that has been taken out and is owed its permit.
 #[must_use = "whoever was taken out sleeps until it has its permit"]
-pub(crate) struct Popped<P: Platform> {
+pub(crate) struct PoppedNode<P: Platform> {
     node: *const Node<P>,
     /// Whether others sleep for the same lock.
     pub(crate) has_more: bool,
 }
 
-impl<P: Platform> Popped<P> {
+impl<P: Platform> PoppedNode<P> {
     /// Gives the permit, and with it the lock or not.
     ///
     /// # Safety
@@ -134,7 +134,7 @@ impl<P: Platform, V> Bucket<P, V> {
     /// # Safety
     /// The queue latch is the caller's.
     #[inline]
-    pub(super) unsafe fn pop(&self, key: u64) -> Option<Popped<P>> {
+    pub(super) unsafe fn pop(&self, key: u64) -> Option<PoppedNode<P>> {
         let node = at::<P>(self.first.load(Relaxed));
         // SAFETY: null, or in the queue and alive while the latch is ours.
         let first = unsafe { node.as_ref() }?;
@@ -143,11 +143,11 @@ impl<P: Platform, V> Bucket<P, V> {
         self.first.store(next.expose_provenance() as u64, Relaxed);
         if self.last.load(Relaxed) == node.addr() as u64 {
             self.last.store(NONE, Relaxed);
-            return Some(Popped { node, has_more: false });
+            return Some(PoppedNode { node, has_more: false });
         }
         // SAFETY: not the last, so there is a next one in the queue.
         let next = unsafe { &*next };
-        Some(Popped { node, has_more: next.key.load(Relaxed) == key })
+        Some(PoppedNode { node, has_more: next.key.load(Relaxed) == key })
     }
 }
 

@@ -1,9 +1,9 @@
 //! The queue latch of the ports of parking_lot: a lock of one word with a stack of sleepers of its own.
 //!
-//! Sleepers push themselves on a stack that hangs from the word, and the oldest is woken first: whoever has claimed the stack
-//! walks down from the top, fills in the links upwards, and notes in the top node which one is the oldest, so that each node is
-//! walked over once. A release wakes nobody if the stack is claimed (who has claimed it will see that the latch is free)
-//! or if the latch has been taken again meanwhile (the next release will look).
+//! Sleepers push themselves on a stack that hangs from the word, and the oldest is woken first: the thread that has
+//! claimed the stack walks down from the top, fills in the links upwards, and notes in the top node which one is the
+//! oldest, so that each node is walked over once. A release wakes nobody if the stack is claimed (who has claimed it
+//! will see that the latch is free) or if the latch has been taken again meanwhile (the next release will look).
 //!
 //! | bits | name | meaning when set | set by | cleared by |
 //! |---|---|---|---|---|

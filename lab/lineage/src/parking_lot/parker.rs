@@ -1,8 +1,8 @@
 //! What one thread sleeps on: a word that says whether it should.
 //!
 //! Unlike [`Token`](ondeck_core::Token) it is looked at by loads and not taken by a swap, as the original's is. Its
-//! thread arms it while the lock that guards its node is its own; who has taken the node out gives the permit, once, and
-//! after that works by address only, so the node may be gone by then.
+//! thread arms it while the lock that guards its node is its own; the thread that has taken the node out gives the
+//! permit, once, and after that works by address only, so the node may be gone by then.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_core::{Atomic, Platform};

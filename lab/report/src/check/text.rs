@@ -1,6 +1,6 @@
 //! A check as text: the sentence, the errors, and what they come to.
 
-use super::{Check, Judgement, Point, Upset};
+use super::{Check, Judgement, Point, RankReversal};
 use crate::Grid;
 use crate::row::main_unit;
 use crate::stats::median;
@@ -131,7 +131,7 @@ impl Check {
     }
 }
 
-fn upset(Upset { lock, workload, threads, is_best_measured }: &Upset) -> String {
+fn upset(RankReversal { lock, workload, threads, is_best_measured }: &RankReversal) -> String {
     let [best, worst] = if *is_best_measured { ["measured", "simulated"] } else { ["simulated", "measured"] };
     format!("{lock} is the best lock {best} and the worst {worst} ({}).", place(workload, *threads))
 }

@@ -9,14 +9,14 @@ const FEWEST: usize = 3;
 /// Which points are meant: those that have all that is named.
 #[derive(Clone, Debug, PartialEq)]
 struct Group<'a> {
-    crowd: Option<Crowd>,
+    crowd: Option<Occupancy>,
     workload: Option<&'a str>,
     lock: Option<&'a str>,
 }
 
 /// How many threads there are for the CPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Crowd {
+enum Occupancy {
     /// One.
     Alone,
     /// Each has a CPU.
@@ -25,27 +25,27 @@ enum Crowd {
     Shares,
 }
 
-impl Crowd {
-    fn of(point: &Point, cpus: u32) -> Crowd {
+impl Occupancy {
+    fn of(point: &Point, cpus: u32) -> Occupancy {
         match point.threads {
-            1 => Crowd::Alone,
-            n if n <= cpus => Crowd::Fits,
-            _ => Crowd::Shares,
+            1 => Occupancy::Alone,
+            n if n <= cpus => Occupancy::Fits,
+            _ => Occupancy::Shares,
         }
     }
 
     fn words(self) -> &'static str {
         match self {
-            Crowd::Alone => "one thread",
-            Crowd::Fits => "several threads with a CPU for each",
-            Crowd::Shares => "more threads than CPUs",
+            Occupancy::Alone => "one thread",
+            Occupancy::Fits => "several threads with a CPU for each",
+            Occupancy::Shares => "more threads than CPUs",
         }
     }
 }
 
 impl Group<'_> {
     fn has(&self, point: &Point, cpus: u32) -> bool {
-        self.crowd.is_none_or(|crowd| crowd == Crowd::of(point, cpus))
+        self.crowd.is_none_or(|crowd| crowd == Occupancy::of(point, cpus))
             && self.workload.is_none_or(|workload| workload == point.workload)
             && self.lock.is_none_or(|lock| lock == point.lock)
     }
@@ -157,7 +157,7 @@ impl Check {
         let mut groups = vec![none.clone()];
         for parts in [1, 2] {
             for point in &self.points {
-                let crowd = Some(Crowd::of(point, self.cpus));
+                let crowd = Some(Occupancy::of(point, self.cpus));
                 let (workload, lock) = (Some(point.workload.as_str()), Some(point.lock.as_str()));
                 let wanted = match parts {
                     1 => [

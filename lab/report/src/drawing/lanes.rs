@@ -1,5 +1,5 @@
-//! Lanes: one for each thread, with bars whose height says as much as their colour. Whoever is nearer to the lock has the
-//! higher bar.
+//! Lanes: one for each thread, with bars whose height says as much as their colour. A thread that is nearer to the lock
+//! has the higher bar.
 
 use super::lettering::{fit, width};
 use super::scale::{Ends, Ruler};
@@ -35,16 +35,16 @@ fn look(place: Place) -> Option<(usize, f64)> {
 
 /// What a script needs to draw the same lanes with other ends, from the same spans: those of the page zoom.
 #[derive(Serialize)]
-struct Drawn {
+struct LaneDrawing {
     /// Nanoseconds that the window spans.
     length: u64,
     /// Number of the colour of each place, its name, and which part of a lane its bar fills.
     places: Vec<(usize, &'static str, f64)>,
-    lanes: Vec<DrawnLane>,
+    lanes: Vec<LaneRuns>,
 }
 
 #[derive(Serialize)]
-struct DrawnLane {
+struct LaneRuns {
     name: String,
     /// For each place, in the same order: so long after the one before it, for how long, and in how many spans if several.
     runs: Vec<Vec<Vec<u64>>>,
@@ -68,13 +68,13 @@ impl Serialize for Lanes {
             };
             runs(lane, place, begin, &ruler).into_iter().map(told).collect()
         };
-        let lane = |lane: &Lane| DrawnLane {
+        let lane = |lane: &Lane| LaneRuns {
             name: super::clean(&lane.name),
             runs: drawn.iter().map(|place| of_place(lane, *place)).collect(),
         };
         let places = drawn.iter().filter_map(|place| look(*place).map(|(hue, part)| (hue, place.name(), part)));
         let (places, lanes) = (places.collect(), self.lanes.iter().map(lane).collect());
-        Drawn { length: end - begin, places, lanes }.serialize(serializer)
+        LaneDrawing { length: end - begin, places, lanes }.serialize(serializer)
     }
 }
 

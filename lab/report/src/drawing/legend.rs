@@ -1,7 +1,7 @@
 //! The names of the series, each at the height where its line ends.
 
 use super::lettering::{fit, number, width};
-use super::marks::{Look, marker, stroke};
+use super::marks::{SeriesStyle, marker, stroke};
 use super::{at, words};
 use crate::figure::{Figure, Form, Series};
 use svg::node::element::{Group, Line};
@@ -83,7 +83,7 @@ fn height(end: Option<(f64, f64)>) -> f64 {
 impl Entry<'_> {
     /// Between the two pixels: the name at the left, the figure at the right, so that figures stand in a column.
     fn draw(&self, (left, right): (f64, f64), y: f64, end: Option<(f64, f64)>) -> Group {
-        let look = Look::of(self.series);
+        let look = SeriesStyle::of(self.series);
         let mut sample = look.group();
         if let Some((end_x, end_y)) = end {
             let leader = Line::new().set("x1", at(end_x)).set("y1", at(end_y)).set("x2", at(left)).set("y2", at(y));

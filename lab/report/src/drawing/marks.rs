@@ -17,15 +17,15 @@ const FILLED: f64 = 0.8;
 
 /// How a series is told from the others.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct SeriesStyle {
     pub(super) style: usize,
     pub(super) source: usize,
     pub(super) is_quiet: bool,
 }
 
-impl Look {
-    pub(super) fn of(series: &Series) -> Look {
-        Look { style: series.style, source: series.source, is_quiet: series.quiet }
+impl SeriesStyle {
+    pub(super) fn of(series: &Series) -> SeriesStyle {
+        SeriesStyle { style: series.style, source: series.source, is_quiet: series.quiet }
     }
 
     pub(super) fn is_flagship(self) -> bool {
@@ -52,7 +52,7 @@ impl Look {
 }
 
 /// The element with the series' line.
-pub(super) fn stroke<T: Node>(mut line: T, look: &Look) -> T {
+pub(super) fn stroke<T: Node>(mut line: T, look: &SeriesStyle) -> T {
     let dash = DASHES[look.source % DASHES.len()];
     let width = match (look.is_flagship(), look.is_quiet) {
         (true, _) => "4",
@@ -67,7 +67,7 @@ pub(super) fn stroke<T: Node>(mut line: T, look: &Look) -> T {
 }
 
 /// The series' marker with its middle at the pixel.
-pub(super) fn marker(look: &Look, x: f64, y: f64) -> Box<dyn Node> {
+pub(super) fn marker(look: &SeriesStyle, x: f64, y: f64) -> Box<dyn Node> {
     let radius = look.radius();
     // Of files beyond the first, markers are hollow: their inside is as the card.
     let is_hollow = look.source > 0;
@@ -104,7 +104,7 @@ pub(super) fn marker(look: &Look, x: f64, y: f64) -> Box<dyn Node> {
 
 /// The series as a line with markers.
 pub(super) fn line(figure: &Figure, frame: &Frame, series: &Series, n_series: usize) -> Group {
-    let look = Look::of(series);
+    let look = SeriesStyle::of(series);
     let places = frame.places(series);
     let mut group = look.group();
     if n_series <= BANDS && places.len() > 1 {
@@ -153,7 +153,7 @@ fn explanation(figure: &Figure, series: &Series, point: &Point) -> Title {
 /// All series as bars, side by side at each `x`.
 pub(super) fn bars(figure: &Figure, frame: &Frame, series: &[&Series]) -> Vec<Group> {
     let draw = |(series, bars): (&Series, Vec<Bar>)| {
-        let look = Look::of(series);
+        let look = SeriesStyle::of(series);
         let mut group = look.group();
         for bar in bars {
             let shape = match look.source {

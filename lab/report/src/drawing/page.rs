@@ -6,7 +6,7 @@
 use super::axes::{have_room, without_overlap};
 use super::legend::apart;
 use super::lettering::{clean, fit, width};
-use super::marks::{self, Look, marker};
+use super::marks::{self, SeriesStyle, marker};
 use super::{AXIS_SIZE, Frame, upwards};
 use crate::figure::{Figure, Form, Point, Scale, Series};
 use crate::palette::{HUES, MARKERS};
@@ -206,7 +206,7 @@ pub fn swatch(form: Form, series: &Series) -> String {
         Form::Bars => "<rect/>".to_string(),
         Form::Lines => format!("<use href=\"#{}\"/>", marker_id(series.style, series.source)),
     };
-    format!("<svg class=\"{}\">{shape}</svg>", classes(Look::of(series)))
+    format!("<svg class=\"{}\">{shape}</svg>", classes(SeriesStyle::of(series)))
 }
 
 /// All markers, for charts and legends to use, each with a piece of line that is seen in legends. A page has them once.
@@ -215,7 +215,7 @@ pub fn markers() -> String {
     let all = looks.map(|(style, source)| {
         let series = Series { name: String::new(), style, source, quiet: false, points: Vec::new() };
         let group = Group::new().set("id", marker_id(style, source).to_string()).add(path("piece", "M-14,0H14"));
-        flat(&group.add(marker(&Look::of(&series), 0.0, 0.0)))
+        flat(&group.add(marker(&SeriesStyle::of(&series), 0.0, 0.0)))
     });
     format!("<svg hidden>{}</svg>", all.collect::<String>())
 }
@@ -227,7 +227,7 @@ fn marker_id(style: usize, source: usize) -> char {
 }
 
 /// How the style sheet knows a series.
-fn classes(look: Look) -> String {
+fn classes(look: SeriesStyle) -> String {
     let mut classes = format!("hue{}", look.style % HUES.len());
     for (is, class) in [(look.is_flagship(), " lead"), (look.is_quiet, " quiet")] {
         classes += if is { class } else { "" };
@@ -241,7 +241,7 @@ fn classes(look: Look) -> String {
 /// What a script hides or brings forward together.
 fn of_series<T: Node>(figure: &Figure, series: &Series, mut part: T) -> T {
     let index = figure.series.iter().position(|one| std::ptr::eq(one, series));
-    part.assign("class", format!("s{} {}", index.unwrap_or_default(), classes(Look::of(series))));
+    part.assign("class", format!("s{} {}", index.unwrap_or_default(), classes(SeriesStyle::of(series))));
     part
 }
 

@@ -12,14 +12,14 @@ pub const FAILED: &str = "the run failed, and what should follow is missing";
 
 /// What earlier runs of a command have finished.
 #[derive(Debug, Default)]
-pub struct Earlier {
+pub struct EarlierRuns {
     /// The rows.
     pub rows: Vec<Row>,
     /// What casts doubt on them.
     pub warnings: Vec<String>,
 }
 
-impl Earlier {
+impl EarlierRuns {
     /// All warnings, each once, with those of the run that goes on.
     pub fn warnings_with(self, later: Vec<String>) -> Vec<String> {
         let mut all = self.warnings;
@@ -39,8 +39,8 @@ impl OutFile {
     ///
     /// # Errors
     /// In one line, if it was another command, machine or program, or if that is not known.
-    pub fn earlier(&self, now: &Fingerprint, command: &str) -> Result<Earlier, String> {
-        let Some(path) = self.left() else { return Ok(Earlier::default()) };
+    pub fn earlier(&self, now: &Fingerprint, command: &str) -> Result<EarlierRuns, String> {
+        let Some(path) = self.left() else { return Ok(EarlierRuns::default()) };
         let refuse = |what: String, to_do: &str| Err(format!("{} {what}; {to_do} remove that file", path.display()));
         let (left, doubts) = read(&path).map_err(|error| error.to_string())?;
         let Some(then) = left.fingerprint else {
@@ -56,7 +56,7 @@ impl OutFile {
             return refuse(what, "use --resume there, or");
         }
         let lasting = |warning: &String| !warning.starts_with(FAILED) && !is_about_earlier(warning);
-        Ok(Earlier { rows: left.rows, warnings: left.warnings.into_iter().filter(lasting).collect() })
+        Ok(EarlierRuns { rows: left.rows, warnings: left.warnings.into_iter().filter(lasting).collect() })
     }
 
     /// Keeps the results of a run that is not whole, and gives the place. `format` is that of the whole; what follows a
@@ -123,7 +123,7 @@ mod tests {
                 let earlier = file.earlier(&now, "bench").unwrap();
                 let warnings = earlier.warnings;
                 let with = |later: &[&str]| {
-                    let earlier = Earlier { rows: vec![], warnings: warnings.clone() };
+                    let earlier = EarlierRuns { rows: vec![], warnings: warnings.clone() };
                     earlier.warnings_with(later.iter().map(|warning| warning.to_string()).collect())
                 };
                 assert_eq!(with(&["more", "noise"]), ["noise", "more"]);

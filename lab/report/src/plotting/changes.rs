@@ -1,6 +1,6 @@
 //! The first file beside each other one: what became of the figure that a workload is about.
 
-use super::topic::{Cell, Course, Kind, MOST_NAMES, Place, Topic};
+use super::topic::{Cell, Curve, Kind, MOST_NAMES, Place, Topic};
 use super::words::short;
 use crate::board::Spread;
 use crate::compare::{Change, change};
@@ -28,12 +28,12 @@ pub(super) fn side_by_side<'a>(topics: &[Topic<'a>]) -> Vec<Topic<'a>> {
     let name = |more_is_better| if more_is_better { "throughput" } else { "time" };
     let mut made = Vec::new();
     for more_is_better in [true, false] {
-        let mut open = Heap::new(name(more_is_better));
+        let mut open = PlaceGroup::new(name(more_is_better));
         for topic in others(more_is_better) {
             let courses = changed(topic);
             for place in 0..topic.places.len() {
                 if open.add(topic, place, &courses) && open.places.len() == MOST_NAMES {
-                    made.push(std::mem::replace(&mut open, Heap::new(name(more_is_better))).topic());
+                    made.push(std::mem::replace(&mut open, PlaceGroup::new(name(more_is_better))).topic());
                 }
             }
         }
@@ -45,24 +45,24 @@ pub(super) fn side_by_side<'a>(topics: &[Topic<'a>]) -> Vec<Topic<'a>> {
 }
 
 /// Places that come into one chart.
-struct Heap<'a> {
+struct PlaceGroup<'a> {
     name: &'static str,
     places: Vec<Place<'a>>,
-    courses: BTreeMap<(usize, usize), Course<'a>>,
+    courses: BTreeMap<(usize, usize), Curve<'a>>,
 }
 
-impl<'a> Heap<'a> {
+impl<'a> PlaceGroup<'a> {
     fn new(name: &'static str) -> Self {
-        Heap { name, places: Vec::new(), courses: BTreeMap::new() }
+        PlaceGroup { name, places: Vec::new(), courses: BTreeMap::new() }
     }
 
     /// Takes over what the courses have at the place; `false` if that is nothing.
-    fn add(&mut self, topic: &Topic<'a>, place: usize, courses: &[Course<'a>]) -> bool {
+    fn add(&mut self, topic: &Topic<'a>, place: usize, courses: &[Curve<'a>]) -> bool {
         let at = self.places.len();
         let mut is_any = false;
         for course in courses {
             let Some(cell) = course.cells.iter().find(|cell| cell.place == place) else { continue };
-            let new = Course { cells: Vec::new(), ..course.clone() };
+            let new = Curve { cells: Vec::new(), ..course.clone() };
             let mine = self.courses.entry((course.style, course.source)).or_insert(new);
             mine.cells.push(Cell { place: at, ..cell.clone() });
             is_any = true;
@@ -87,21 +87,21 @@ impl<'a> Heap<'a> {
 }
 
 /// The courses of the later files, with what the first has of the same lock at the same place.
-fn changed<'a>(topic: &Topic<'a>) -> Vec<Course<'a>> {
+fn changed<'a>(topic: &Topic<'a>) -> Vec<Curve<'a>> {
     let old: BTreeMap<(usize, usize), &'a [&'a Row]> = topic
         .courses
         .iter()
         .filter(|course| course.source == 0)
         .flat_map(|course| course.cells.iter().map(|cell| ((course.style, cell.place), cell.rows)))
         .collect();
-    let with_old = |course: &Course<'a>| {
+    let with_old = |course: &Curve<'a>| {
         let both = |cell: &Cell<'a>| {
             let base = *old.get(&(course.style, cell.place))?;
             // Simulated and real figures are not two versions of anything.
             (base[0].platform == cell.rows[0].platform).then_some(Cell { base: Some(base), ..*cell })
         };
         let cells: Vec<Cell<'a>> = course.cells.iter().filter_map(both).collect();
-        (!cells.is_empty()).then(|| Course { cells, ..course.clone() })
+        (!cells.is_empty()).then(|| Curve { cells, ..course.clone() })
     };
     topic.courses.iter().filter(|course| course.source > 0).filter_map(with_old).collect()
 }
@@ -131,7 +131,7 @@ pub(super) fn ratio(topic: &Topic, cell: &Cell) -> Option<Spread> {
 }
 
 /// Sentences about where no difference can be told, and why. `name` is how the legend calls a course.
-pub(super) fn told(topic: &Topic, courses: &[&Course], name: impl Fn(&Course) -> String) -> Vec<String> {
+pub(super) fn told(topic: &Topic, courses: &[&Curve], name: impl Fn(&Curve) -> String) -> Vec<String> {
     let (mut untold, mut is_short, mut machines) = (Vec::new(), false, None);
     for course in courses {
         let shown: Vec<&Cell> = course.cells.iter().filter(|cell| ratio(topic, cell).is_some()).collect();

@@ -2,7 +2,7 @@
 
 use super::changes;
 use super::charts::{Chart, Extreme};
-use super::topic::{Course, Kind, Topic};
+use super::topic::{Curve, Kind, Topic};
 use super::words::{list_some, rounds, short, shown, slug};
 use crate::board::Spread;
 use crate::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
@@ -21,8 +21,8 @@ const MOST_LISTED: usize = 8;
 const MOST_TOLD: usize = 4;
 
 /// The series that are shown, with what else is to be said of them.
-struct Drawn<'t, 'a> {
-    courses: Vec<&'t Course<'a>>,
+struct ChartSeries<'t, 'a> {
+    courses: Vec<&'t Curve<'a>>,
     series: Vec<Series>,
     /// Number of series beyond the most that are shown.
     more: usize,
@@ -71,9 +71,9 @@ fn only_source(topic: &Topic) -> Option<usize> {
     (!is_change(topic) && topic.courses.iter().all(|course| course.source == first)).then_some(first)
 }
 
-fn drawn<'t, 'a>(topic: &'t Topic<'a>, chart: &Chart, labels: &[String]) -> Drawn<'t, 'a> {
+fn drawn<'t, 'a>(topic: &'t Topic<'a>, chart: &Chart, labels: &[String]) -> ChartSeries<'t, 'a> {
     let mut drawn =
-        Drawn { courses: Vec::new(), series: Vec::new(), more: 0, absent: Vec::new(), rounds: (usize::MAX, 0) };
+        ChartSeries { courses: Vec::new(), series: Vec::new(), more: 0, absent: Vec::new(), rounds: (usize::MAX, 0) };
     for course in &topic.courses {
         let mut values =
             course.cells.iter().filter_map(|cell| Some((cell.place, (chart.value)(topic, cell)?))).peekable();
@@ -142,7 +142,7 @@ fn label(topic: &Topic, chart: &Chart, labels: &[String]) -> String {
 }
 
 /// As the legend calls it: the lock, and the file if there are several.
-fn name(topic: &Topic, course: &Course, labels: &[String]) -> String {
+fn name(topic: &Topic, course: &Curve, labels: &[String]) -> String {
     match labels {
         [_] => short(course.lock),
         [_, _] if is_change(topic) => short(course.lock),
@@ -183,7 +183,7 @@ fn scale(series: &[Series]) -> Scale {
     if lowest_end > 0.0 && highest / lowest >= DECADES { Scale::Log } else { Scale::Linear }
 }
 
-fn caption(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> String {
+fn caption(topic: &Topic, chart: &Chart, drawn: &ChartSeries, labels: &[String]) -> String {
     let (thing, spread) = match form(topic) {
         Form::Lines => ("point", "band or whisker"),
         Form::Bars => ("bar", "whisker"),
@@ -237,7 +237,7 @@ fn computed(topic: &Topic) -> Option<String> {
     })
 }
 
-fn text(topic: &Topic, chart: &Chart, drawn: &Drawn, labels: &[String]) -> String {
+fn text(topic: &Topic, chart: &Chart, drawn: &ChartSeries, labels: &[String]) -> String {
     let label = label(topic, chart, labels);
     let mut said = vec![format!("{}{}.", label[..1].to_uppercase(), &label[1..])];
     if let [place] = topic.places.as_slice() {

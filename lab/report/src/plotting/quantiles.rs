@@ -1,6 +1,6 @@
 //! How long threads waited: the quantiles of the waits in one setting.
 
-use super::topic::{Cell, Course, Kind, Place, Topic};
+use super::topic::{Cell, Curve, Kind, Place, Topic};
 use crate::row::{Metric, Row, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS};
 
 /// The quantiles that a row has, with their names.
@@ -23,10 +23,10 @@ pub(super) fn topics<'a>(topic: &Topic<'a>) -> Vec<Topic<'a>> {
 fn at<'a>(topic: &Topic<'a>, place: usize) -> Topic<'a> {
     let Place { workload, threads, name } = &topic.places[place];
     let quantile = |(name, _): &(&str, Metric)| Place { workload, threads: *threads, name: name.to_string() };
-    let course = |course: &Course<'a>| {
+    let course = |course: &Curve<'a>| {
         let rows = course.cells.iter().find(|cell| cell.place == place && has_waits(cell.rows))?.rows;
         let cells = (0..QUANTILES.len()).map(|place| Cell { place, rows, base: None }).collect();
-        Some(Course { cells, ..course.clone() })
+        Some(Curve { cells, ..course.clone() })
     };
     Topic {
         kind: Kind::Quantiles,

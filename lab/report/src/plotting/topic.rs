@@ -49,7 +49,7 @@ pub(super) struct Cell<'a> {
 
 /// One lock in one file.
 #[derive(Clone, Debug)]
-pub(super) struct Course<'a> {
+pub(super) struct Curve<'a> {
     pub(super) lock: &'a str,
     /// See [`Series::style`](crate::figure::Series::style).
     pub(super) style: usize,
@@ -68,7 +68,7 @@ pub(super) struct Topic<'a> {
     /// Number of places that there would be too many of.
     pub(super) places_left_out: usize,
     /// By style, then by source.
-    pub(super) courses: Vec<Course<'a>>,
+    pub(super) courses: Vec<Curve<'a>>,
 }
 
 impl Topic<'_> {
@@ -84,19 +84,19 @@ impl Topic<'_> {
 }
 
 /// Everything that was measured, sorted into topics.
-pub(super) struct Material<'a> {
+pub(super) struct MeasuredData<'a> {
     boards: &'a [Board<'a>],
     styles: HashMap<&'a str, usize>,
 }
 
-impl<'a> Material<'a> {
+impl<'a> MeasuredData<'a> {
     pub(super) fn new(boards: &'a [Board<'a>]) -> Self {
         let mut styles = HashMap::from([(FLAGSHIP, 0)]);
         for lock in boards.iter().flat_map(|board| &board.locks) {
             let next = styles.len();
             styles.entry(lock.as_str()).or_insert(next);
         }
-        Material { boards, styles }
+        MeasuredData { boards, styles }
     }
 
     /// The topics, in the order in which their workloads first appear.
@@ -143,19 +143,19 @@ impl<'a> Material<'a> {
     }
 
     /// What each lock of each file has at the places. `base` is the place that the others are a part of, if it is one.
-    fn courses(&self, places: &[Place<'a>], base: Base) -> Vec<Course<'a>> {
-        let mut courses: BTreeMap<(usize, usize), Course<'a>> = BTreeMap::new();
+    fn courses(&self, places: &[Place<'a>], base: Base) -> Vec<Curve<'a>> {
+        let mut courses: BTreeMap<(usize, usize), Curve<'a>> = BTreeMap::new();
         for (source, board) in self.boards.iter().enumerate() {
             for (place, Place { workload, threads, .. }) in places.iter().enumerate() {
                 for (lock, rows) in board.cells(workload, *threads) {
                     let style = self.styles[lock];
-                    let new = Course { lock, style, source, cells: Vec::new() };
+                    let new = Curve { lock, style, source, cells: Vec::new() };
                     let course = courses.entry((style, source)).or_insert(new);
                     course.cells.push(Cell { place, rows, base: None });
                 }
             }
         }
-        let mut courses: Vec<Course> = courses.into_values().collect();
+        let mut courses: Vec<Curve> = courses.into_values().collect();
         for course in &mut courses {
             let is_base = |cell: &&Cell| match base {
                 Base::OneThread => places[cell.place].threads == 1,

@@ -1,10 +1,10 @@
 //! Atomic operations: hits at once, everything else as a request to the line.
 
-use super::ahead::{Missed, Start};
-use super::lines::{Access, NONE, Way};
+use super::ahead::{LineMiss, RequestStart};
+use super::lines::{Access, NONE, RequestCost};
 use super::random::mix;
-use super::thread::{Made, Phase, Request, What};
-use super::value::{Begun, Kind, Op};
+use super::thread::{CompletedOp, GrantedAction, Phase, Request};
+use super::value::{Kind, Op, OpStart};
 use super::{Engine, OBSERVER};
 use crate::machine::Memory;
 use crate::timeline;
@@ -12,17 +12,17 @@ use crate::timeline;
 impl Engine {
     /// Begins an operation of the running thread.
     #[inline]
-    pub(crate) fn begin(&mut self, op: Op) -> Begun {
+    pub(crate) fn begin(&mut self, op: Op) -> OpStart {
         let me = self.current;
         let thread = &self.threads[me as usize];
         let (clock, core) = (thread.clock, thread.core);
         if clock > self.times.next() {
             self.wait_for_turn();
-            return Begun::Later;
+            return OpStart::Later;
         }
         if me == OBSERVER {
             // SAFETY: a reference to the word is what the operation was called with.
-            return Begun::Done(unsafe { op.apply() });
+            return OpStart::Done(unsafe { op.apply() });
         }
         let access = op.access();
         if !thread.stores.is_empty()
@@ -55,7 +55,7 @@ impl Engine {
         }
         self.made(me, clock, op, line, before);
         self.spend_work(cost.into());
-        Begun::Done(before)
+        OpStart::Done(before)
     }
 
     /// The running thread has gone ahead of others: it goes on when its time has come.
@@ -81,18 +81,18 @@ impl Engine {
     /// An operation of a thread that has stores under way: a load of one of them is answered from there, another load goes
     /// past them, a store joins them, and everything else waits for them (S1, S2). So does a load of a word that is added
     /// to, as its value is not known.
-    fn past_own_stores(&mut self, me: u32, op: &Op) -> Option<Begun> {
+    fn past_own_stores(&mut self, me: u32, op: &Op) -> Option<OpStart> {
         let hit_ps = u64::from(self.kind_of_current().hit_ps);
         let is_posted = self.is_posted(op);
         let thread = &mut self.threads[me as usize];
         if is_posted {
             if thread.stores.len() >= self.machine.memory.store_buffer as usize {
                 thread.phase = Phase::NeedsRoom;
-                return Some(Begun::Later);
+                return Some(OpStart::Later);
             }
             thread.stores.push_back(*op);
             self.spend_store();
-            return Some(Begun::Done(0));
+            return Some(OpStart::Done(0));
         }
         if op.access() == Access::Load {
             let is_own = |store: &&Op| store.kind != Kind::Nothing && store.address == op.address;
@@ -101,11 +101,11 @@ impl Engine {
                 let value = own.a;
                 self.atomics += 1;
                 self.spend_work(hit_ps);
-                return Some(Begun::Done(value));
+                return Some(OpStart::Done(value));
             }
         }
         self.wait_for_stores();
-        Some(Begun::Later)
+        Some(OpStart::Later)
     }
 
     /// The running thread goes on when its stores have been granted.
@@ -114,35 +114,35 @@ impl Engine {
     }
 
     /// The operation does not find its line.
-    fn miss(&mut self, op: Op, line: u32) -> Begun {
+    fn miss(&mut self, op: Op, line: u32) -> OpStart {
         let me = self.current;
         let (clock, start) = (self.threads[me as usize].clock, self.start(me, &op, line));
         if self.is_posted(&op) {
             // There were none: a store that finds some under way joins them.
             self.threads[me as usize].stores.push_back(op);
             self.storing.push(me);
-            self.ask_so(start, 2 * me + 1, What::Op(op), line, clock);
+            self.ask_so(start, 2 * me + 1, GrantedAction::Op(op), line, clock);
             self.spend_store();
-            return Begun::Done(0);
+            return OpStart::Done(0);
         }
         self.threads[me as usize].phase = Phase::Asks;
-        self.ask_so(start, 2 * me, What::Op(op), line, clock);
-        Begun::Asked
+        self.ask_so(start, 2 * me, GrantedAction::Op(op), line, clock);
+        OpStart::Asked
     }
 
     /// How the request for a line begins that the thread has missed (A1, A2). What is done at the home of the line is not done
     /// before its time.
-    fn start(&mut self, me: u32, op: &Op, line: u32) -> Start {
+    fn start(&mut self, me: u32, op: &Op, line: u32) -> RequestStart {
         let Memory { ahead_ps, far_atomics, .. } = self.machine.memory;
         let access = op.access();
         if ahead_ps == 0 || (access == Access::Rmw && far_atomics.is_some()) {
-            return Start::default();
+            return RequestStart::default();
         }
         let thread = &mut self.threads[me as usize];
         let is_poll = access == Access::Load && thread.recent.ends_with_load_of(line);
         let (line, clock) = (self.lines.get(line), thread.clock);
         let owned_until = line.owned_until(thread.core);
-        let missed = Missed { line: line.number, access, is_poll, owned_until, clock };
+        let missed = LineMiss { line: line.number, access, is_poll, owned_until, clock };
         thread.ahead.missed(missed, ahead_ps.into())
     }
 
@@ -159,12 +159,12 @@ impl Engine {
     }
 
     /// Sends a request on its way at time `at`. Requests have the numbers of the slots of threads.
-    pub(crate) fn ask(&mut self, request: u32, what: What, line: u32, at: u64) {
+    pub(crate) fn ask(&mut self, request: u32, what: GrantedAction, line: u32, at: u64) {
         self.threads[request as usize / 2].ahead.ends();
-        self.ask_so(Start::default(), request, what, line, at);
+        self.ask_so(RequestStart::default(), request, what, line, at);
     }
 
-    fn ask_so(&mut self, start: Start, request: u32, what: What, line: u32, at: u64) {
+    fn ask_so(&mut self, start: RequestStart, request: u32, what: GrantedAction, line: u32, at: u64) {
         let core = self.threads[request as usize / 2].core;
         let mut asks = Request::new(what, core, line, at);
         if start.is_to_write {
@@ -178,11 +178,11 @@ impl Engine {
         self.times.set(self.first_thread_slot + request as usize, at + half_ps.saturating_sub(start.ahead_ps));
     }
 
-    fn way(&mut self, line: u32, core: u32, access: Access) -> Way {
+    fn way(&mut self, line: u32, core: u32, access: Access) -> RequestCost {
         let rmw_ps = u64::from(self.rmw_of_core[core as usize]);
         let line = self.lines.get(line);
         if line.hits(core, access) {
-            return Way { half_ps: 0, busy_ps: 0, from: None, is_far: false };
+            return RequestCost { half_ps: 0, busy_ps: 0, from: None, is_far: false };
         }
         line.way(&self.machine, core, access, rmw_ps)
     }
@@ -281,7 +281,7 @@ impl Engine {
     fn take_effect(&mut self, number: u32, request: &Request) -> u64 {
         let thread = number / 2;
         match request.what {
-            What::Op(op) => {
+            GrantedAction::Op(op) => {
                 // SAFETY: the thread that made the operation holds a reference to the word until it is answered; a store
                 // that is under way is taken out by `Engine::forget` before its word is gone.
                 let before = unsafe { self.apply(thread, op, request.line) };
@@ -291,10 +291,10 @@ impl Engine {
                 }
                 0
             }
-            What::Wait { address, is_wide, expected, deadline } => {
+            GrantedAction::Wait { address, is_wide, expected, deadline } => {
                 self.wait_in_bucket(thread, request, address, is_wide, expected, deadline)
             }
-            What::Wake { address, n } => self.wake_from_bucket(thread, request, address, n),
+            GrantedAction::Wake { address, n } => self.wake_from_bucket(thread, request, address, n),
         }
     }
 
@@ -326,8 +326,8 @@ impl Engine {
             let line = self.lines.find(op.address, core);
             if !self.lines.get(line).hits(core, Access::Store) {
                 let is_there = self.is_count_at_home(&op);
-                let start = Start { is_there, ..Start::default() };
-                return self.ask_so(start, 2 * thread + 1, What::Op(op), line, self.now);
+                let start = RequestStart { is_there, ..RequestStart::default() };
+                return self.ask_so(start, 2 * thread + 1, GrantedAction::Op(op), line, self.now);
             }
             self.lines.get(line).write_hit(core);
             // SAFETY: as in `take_effect`.
@@ -365,7 +365,7 @@ impl Engine {
             for store in self.threads[thread as usize].stores.iter_mut().filter(|store| store.address == address) {
                 store.kind = Kind::Nothing;
             }
-            if let What::Op(op) = &mut self.requests[2 * thread as usize + 1].what
+            if let GrantedAction::Op(op) = &mut self.requests[2 * thread as usize + 1].what
                 && op.address == address
             {
                 op.kind = Kind::Nothing;
@@ -380,7 +380,7 @@ impl Engine {
         self.last_effect = at;
         self.atomics += 1;
         self.note(at ^ u64::from(thread) << 48 ^ (op.kind as u64) << 60);
-        self.threads[thread as usize].recent.push(Made { at, op, line, before });
+        self.threads[thread as usize].recent.push(CompletedOp { at, op, line, before });
     }
 
     /// Puts something that happened into the hash of the run. Neither addresses nor values may be in it: they differ from
@@ -399,7 +399,7 @@ impl Engine {
             self.spent.transfer_ps += there + back;
         }
         let Some(from_core) = request.way.from.filter(|_| self.timeline.is_some()) else { return };
-        let moved = timeline::What::LineMoved {
+        let moved = timeline::ThreadEvent::LineMoved {
             line: request.line,
             from_core,
             asked_ps: request.asked - super::START_PS,

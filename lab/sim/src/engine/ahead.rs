@@ -18,7 +18,7 @@ const NO_LINE: u64 = 0;
 
 /// How a request begins.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Start {
+pub(crate) struct RequestStart {
     /// For how long it has been under way already.
     pub(crate) ahead_ps: u64,
     /// Whether a load brings the line for a write that follows.
@@ -29,7 +29,7 @@ pub(crate) struct Start {
 
 /// A line that is missed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Missed {
+pub(crate) struct LineMiss {
     pub(crate) line: u64,
     pub(crate) access: Access,
     /// Whether it is a load that follows a load of the same line.
@@ -41,7 +41,7 @@ pub(crate) struct Missed {
 
 /// What followed when a thread missed a line.
 #[derive(Clone, Copy)]
-struct Known {
+struct MissPattern {
     line: u64,
     next: u64,
     is_written: bool,
@@ -49,7 +49,7 @@ struct Known {
 
 /// The first of the lines that are under way together.
 #[derive(Clone, Copy)]
-struct First {
+struct FirstMiss {
     line: u64,
     asked: u64,
     came: u64,
@@ -57,7 +57,7 @@ struct First {
 
 /// The line that a load has brought last, and that was not written since.
 #[derive(Clone, Copy)]
-struct Read {
+struct LastLoad {
     line: u64,
     came: u64,
     /// Whether it was brought for a write.
@@ -65,45 +65,46 @@ struct Read {
 }
 
 /// What a thread knows, and what it is at.
-pub(crate) struct Ahead {
-    known: [Known; KNOWN],
-    first: Option<First>,
+pub(crate) struct Lookahead {
+    known: [MissPattern; KNOWN],
+    first: Option<FirstMiss>,
     /// The line that was missed last.
     last: u64,
-    read: Option<Read>,
+    read: Option<LastLoad>,
 }
 
-impl Ahead {
+impl Lookahead {
     pub(crate) fn new() -> Self {
-        let known = [Known { line: NO_LINE, next: NO_LINE, is_written: false }; KNOWN];
-        Ahead { known, first: None, last: NO_LINE, read: None }
+        let known = [MissPattern { line: NO_LINE, next: NO_LINE, is_written: false }; KNOWN];
+        Lookahead { known, first: None, last: NO_LINE, read: None }
     }
 
-    fn known(&mut self, line: u64) -> &mut Known {
+    fn known(&mut self, line: u64) -> &mut MissPattern {
         let known = &mut self.known[line as usize % KNOWN];
         if known.line != line {
-            *known = Known { line, next: NO_LINE, is_written: false };
+            *known = MissPattern { line, next: NO_LINE, is_written: false };
         }
         known
     }
 
     /// How the request for a line begins, with a core that looks ahead by `ahead_ps`.
-    pub(crate) fn missed(&mut self, missed: Missed, ahead_ps: u64) -> Start {
-        let Missed { line, access, is_poll, owned_until, clock } = missed;
+    pub(crate) fn missed(&mut self, missed: LineMiss, ahead_ps: u64) -> RequestStart {
+        let LineMiss { line, access, is_poll, owned_until, clock } = missed;
         let is_known = self.last != line && std::mem::replace(&mut self.known(self.last).next, line) == line;
         // What the core had when it asked for the first one, it did not ask for.
-        let can_be = |first: &First| first.line != line && owned_until < first.asked && clock < first.came + ahead_ps;
+        let can_be =
+            |first: &FirstMiss| first.line != line && owned_until < first.asked && clock < first.came + ahead_ps;
         self.first = self.first.filter(|first| is_known && can_be(first));
         let begun_ps = self.first.map_or(0, |first| clock - first.asked);
         if self.first.is_none() && !is_poll {
-            self.first = Some(First { line, asked: clock, came: clock });
+            self.first = Some(FirstMiss { line, asked: clock, came: clock });
         }
         let is_read = access == Access::Load && !is_poll;
         // Until it is written again.
         let is_to_write = is_read && std::mem::take(&mut self.known(line).is_written);
         self.last = line;
-        self.read = is_read.then_some(Read { line, came: clock, is_to_write });
-        Start { ahead_ps: begun_ps, is_to_write, is_there: false }
+        self.read = is_read.then_some(LastLoad { line, came: clock, is_to_write });
+        RequestStart { ahead_ps: begun_ps, is_to_write, is_there: false }
     }
 
     /// A line that was missed has come.

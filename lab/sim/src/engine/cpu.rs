@@ -1,6 +1,6 @@
 //! What the scheduler knows of a CPU.
 
-use super::recently::Recently;
+use super::recent_share::RecentShare;
 use crate::machine::{Cpu, Machine};
 
 /// What threads have had is counted from here on: far enough from 0 that a lead never has to be cut there.
@@ -8,7 +8,7 @@ pub(super) const FIRST_VRUNTIME: u64 = 1 << 60;
 
 /// Why a thread is to lose its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loss {
+pub(super) enum PreemptionCause {
     /// It has had its slice: it goes behind all that wait.
     SliceOver,
     /// Another one is to go first: under [`Policy::Quantum`] it is the next after that, with what is left of its slice.
@@ -35,9 +35,9 @@ pub(crate) struct CpuState {
     /// Looks of this CPU, idle, that found only threads that had run just before.
     pub(super) n_looks_in_vain: u32,
     /// How busy it was of late.
-    pub(super) busy: Recently,
+    pub(super) busy: RecentShare,
     /// The thread that has it is to lose it as soon as its request is answered.
-    pub(super) must_switch: Option<Loss>,
+    pub(super) must_switch: Option<PreemptionCause>,
     pub(super) idle_since: u64,
     /// The least that its threads have had, when it was last looked at. Lead and lag are counted from it; whoever comes for
     /// the first time starts with it.
@@ -63,7 +63,7 @@ impl CpuState {
             queue: Vec::new(),
             in_debt: Vec::new(),
             n_looks_in_vain: 0,
-            busy: Recently::default(),
+            busy: RecentShare::default(),
             must_switch: None,
             idle_since: 0,
             least_vruntime: FIRST_VRUNTIME,

@@ -1,15 +1,17 @@
 //! The scheduler of Linux since 6.6: earliest eligible virtual deadline first (Stoica and Abdel-Wahab 1995;
 //! `kernel/sched/fair.c`, with the features that are on by default).
 //!
-//! What a thread has had is compared with the average of those on its CPU. Whoever has had no more than that is *eligible*;
-//! of the eligible the one with the earliest *deadline* runs: what it had when it got its present slice, and the slice. So:
+//! What a thread has had is compared with the average of those on its CPU. A thread that has had no more than that is
+//! *eligible*; of the eligible the one with the earliest *deadline* runs: what it had when it got its present slice,
+//! and the slice. So:
 //!
-//! - Whoever has got the CPU keeps it until its deadline, unless it has had more than the average before, or has yielded
-//!   (RUN_TO_PARITY). Only in these cases a woken thread takes the CPU at once, if its deadline is the earliest.
+//! - The thread that has got the CPU keeps it until its deadline, unless it has had more than the average before, or
+//!   has yielded (RUN_TO_PARITY). Only in these cases a woken thread takes the CPU at once, if its deadline is the
+//!   earliest.
 //! - Sleep gives no lead: a thread comes back with the *lag* that it went with, what the average had beyond it, or it beyond
 //!   the average, two slices or a tick at most (PLACE_LAG).
 //! - A yield moves one's own deadline back by a slice. Who alone is eligible goes on. Since 6.18 a yield gives up what is left
-//!   of the slice as well, so that whoever was level is not eligible any more.
+//!   of the slice as well, so that a thread that was level is not eligible any more.
 //! - A slice that is over ends when the clock ticks, or when somebody is woken on that CPU: the system looks at no other time.
 //!   Without a tick, it ends at once.
 //! - Since 6.12 a thread that goes to sleep after it has had more than the average is *in debt*, and counts as before. It
@@ -105,8 +107,8 @@ impl Engine {
         until.checked_sub(self.running_vruntime(cpu)?).filter(|&left| left > 0)
     }
 
-    /// The slice of the thread that has the CPU is over: it gets a new one, and whoever is to have the CPU is another
-    /// matter. True if it goes on.
+    /// The slice of the thread that has the CPU is over: it gets a new one, and the thread that is to have the CPU is
+    /// another matter. True if it goes on.
     pub(super) fn renew_slice(&mut self, cpu: u32, slice_ps: u64) -> bool {
         let Some(running) = self.cpus[cpu as usize].running else { return true };
         let had = self.running_vruntime(cpu).unwrap_or(0);

@@ -2,10 +2,10 @@
 //!
 //! A wait takes the bucket of its address, looks at the word, and queues in the bucket if the word has not changed. A wake
 //! takes the bucket, unless nobody is in it, takes the first sleepers of its address out, and then makes each of them
-//! run. Whoever takes a bucket brings its line to its core, and keeps it for a while.
+//! run. The thread that takes a bucket brings its line to its core, and keeps it for a while.
 
-use super::lines::{Access, Way};
-use super::thread::{Phase, Place, Request, Sleeper, What};
+use super::lines::{Access, RequestCost};
+use super::thread::{GrantedAction, Phase, Place, Request, Sleeper};
 use super::times::NEVER;
 use super::{Engine, OBSERVER, value};
 use crate::timeline;
@@ -49,7 +49,7 @@ impl Engine {
         let line = self.line_of_bucket(bucket, core);
         let clock = self.threads[me as usize].clock;
         self.threads[me as usize].phase = Phase::Asks;
-        self.ask(2 * me, What::Wait { address, is_wide, expected, deadline }, line, clock);
+        self.ask(2 * me, GrantedAction::Wait { address, is_wide, expected, deadline }, line, clock);
         true
     }
 
@@ -119,7 +119,7 @@ impl Engine {
         if self.lines.get(line).hits(core, Access::Load) {
             return 0;
         }
-        let way: Way = self.lines.get(line).way(&self.machine, core, Access::Load, 0);
+        let way: RequestCost = self.lines.get(line).way(&self.machine, core, Access::Load, 0);
         let now = self.now;
         let line = self.lines.get(line);
         line.grant(core, Access::Load, &way, self.now);
@@ -137,7 +137,7 @@ impl Engine {
         this.phase = Phase::Asleep;
         this.load.was(true, self.now);
         let deadline = this.deadline;
-        self.record_at(thread, self.now, timeline::What::Sleeps);
+        self.record_at(thread, self.now, timeline::ThreadEvent::Sleeps);
         self.leave_cpu(thread, self.now);
         if deadline != NEVER {
             self.set_thread(thread, deadline.max(self.now));
@@ -179,7 +179,7 @@ impl Engine {
         let (core, clock) = (self.threads[me as usize].core, self.threads[me as usize].clock);
         let line = self.line_of_bucket(bucket, core);
         self.threads[me as usize].phase = Phase::Asks;
-        self.ask(2 * me, What::Wake { address, n }, line, clock);
+        self.ask(2 * me, GrantedAction::Wake { address, n }, line, clock);
     }
 
     /// A wake has got its bucket.

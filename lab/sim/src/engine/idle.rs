@@ -14,7 +14,7 @@
 //! (`avg_idle`), that intervals between looks grow, and groups of CPUs: all of a node count as one.
 
 use super::Engine;
-use super::recently::ALL;
+use super::recent_share::ALL;
 use super::thread::{Phase, Thread};
 
 /// How much of the queues' capacity counts as full, in thousandths: `imbalance_pct`.

@@ -93,7 +93,7 @@ impl Access {
 
 /// What a request that is not a hit costs, by the state of the line as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct RequestCost {
     /// From the core to the order point, and the same back.
     pub(crate) half_ps: u64,
     /// How long the line is busy with it once it is granted.
@@ -126,8 +126,8 @@ impl Line {
         self.owner == core as u16 || (access == Access::Load && self.sharers.has(core)) || self.is_alone(core)
     }
 
-    /// Whether others wait for the line: then whoever has it loses it with what it is at, and mostly cannot write it again
-    /// (W4).
+    /// Whether others wait for the line: then the core that has it loses it with what it is at, and mostly cannot write
+    /// it again (W4).
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.first != NONE
@@ -166,7 +166,7 @@ impl Line {
     }
 
     /// What an access by `core` costs that does not hit; `rmw_ps` is what the core takes for a read-modify-write.
-    pub(crate) fn way(&self, machine: &Machine, core: u32, access: Access, rmw_ps: u64) -> Way {
+    pub(crate) fn way(&self, machine: &Machine, core: u32, access: Access, rmw_ps: u64) -> RequestCost {
         match access {
             Access::Load => self.way_of_load(machine, core),
             Access::Rmw if machine.memory.far_atomics.is_some() => far(machine),
@@ -175,21 +175,21 @@ impl Line {
         }
     }
 
-    fn way_of_load(&self, machine: &Machine, core: u32) -> Way {
+    fn way_of_load(&self, machine: &Machine, core: u32) -> RequestCost {
         let memory = &machine.memory;
         if self.owner != NOBODY {
             let from = u32::from(self.owner);
             let d = machine.distance(from, core);
             let busy_ps = d * u64::from(memory.read_owned) / 1000;
-            return Way { half_ps: d / 2, busy_ps, from: Some(from), is_far: false };
+            return RequestCost { half_ps: d / 2, busy_ps, from: Some(from), is_far: false };
         }
         let nearest = self.sharers.iter().min_by_key(|&sharer| (machine.distance(sharer, core), sharer));
         let d = nearest.map_or_else(|| home(machine, core), |from| machine.distance(from, core));
         let d = d * u64::from(memory.llc) / 1000;
-        Way { half_ps: d / 2, busy_ps: u64::from(memory.read_shared_ps), from: nearest, is_far: false }
+        RequestCost { half_ps: d / 2, busy_ps: u64::from(memory.read_shared_ps), from: nearest, is_far: false }
     }
 
-    fn way_of_write(&self, machine: &Machine, core: u32, rmw_ps: u64) -> Way {
+    fn way_of_write(&self, machine: &Machine, core: u32, rmw_ps: u64) -> RequestCost {
         let memory = &machine.memory;
         let (mut d, mut from, mut others) = (0, None, 0u64);
         if self.owner != NOBODY {
@@ -210,11 +210,11 @@ impl Line {
         }
         d += others.saturating_sub(1) * u64::from(memory.per_sharer_ps);
         let busy_ps = (d / 2 + rmw_ps).max(d * u64::from(memory.write) / 1000);
-        Way { half_ps: d / 2, busy_ps, from, is_far: false }
+        RequestCost { half_ps: d / 2, busy_ps, from, is_far: false }
     }
 
     /// The access is granted to `core` at `now`, by a request that took `way`: who has the line now.
-    pub(crate) fn grant(&mut self, core: u32, access: Access, way: &Way, now: u64) {
+    pub(crate) fn grant(&mut self, core: u32, access: Access, way: &RequestCost, now: u64) {
         if self.owner != NOBODY {
             self.owned = (self.owner, now);
         }
@@ -239,9 +239,9 @@ impl Line {
 }
 
 /// F1.
-fn far(machine: &Machine) -> Way {
+fn far(machine: &Machine) -> RequestCost {
     let far = machine.memory.far_atomics.expect("asked only where there are far atomics");
-    Way { half_ps: u64::from(far.round_trip_ps) / 2, busy_ps: far.busy_ps.into(), from: None, is_far: true }
+    RequestCost { half_ps: u64::from(far.round_trip_ps) / 2, busy_ps: far.busy_ps.into(), from: None, is_far: true }
 }
 
 /// From a core to the home of a line that no core has, and back: as far as another core is, in the middle.

@@ -1,13 +1,14 @@
 //! How a thread loses its CPU to another one, and how it keeps it for a while.
 
 use super::Engine;
-use super::cpu::Loss;
+use super::cpu::PreemptionCause;
 use super::thread::{NO_CPU, Phase};
 use super::times::NEVER;
 
 impl Engine {
-    /// Whoever has the CPU goes into its queue: now, or as soon as its request is answered and it can be preempted.
-    pub(super) fn preempt(&mut self, cpu: u32, loss: Loss) {
+    /// The running thread goes into the CPU's queue: now, or as soon as its request is answered and it can be
+    /// preempted.
+    pub(super) fn preempt(&mut self, cpu: u32, loss: PreemptionCause) {
         let Some(thread) = self.cpus[cpu as usize].running else { return };
         match self.threads[thread as usize].phase {
             Phase::Resume if !self.threads[thread as usize].keeps_cpu => (),
@@ -22,8 +23,9 @@ impl Engine {
         self.give_up(thread, loss);
     }
 
-    /// Why the thread that has the CPU is to lose it now, if it is. Whoever waited may be gone: then it keeps it.
-    pub(super) fn must_switch(&mut self, thread: u32, cpu: u32) -> Option<Loss> {
+    /// Why the thread that has the CPU is to lose it now, if it is. The thread that waited may be gone: then it keeps
+    /// it.
+    pub(super) fn must_switch(&mut self, thread: u32, cpu: u32) -> Option<PreemptionCause> {
         if cpu == NO_CPU || self.threads[thread as usize].keeps_cpu {
             return None;
         }

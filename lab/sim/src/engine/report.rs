@@ -1,7 +1,7 @@
 //! What to say of a run that gets nowhere.
 
 use super::futex::NO_BUCKET;
-use super::thread::{Made, Phase, Thread};
+use super::thread::{CompletedOp, Phase, Thread};
 use super::{Engine, OBSERVER, START_PS, value};
 use crate::outcome::Failure;
 use std::fmt::Write;
@@ -54,7 +54,7 @@ impl Engine {
 
     /// The thread that has written a word last, as far as is remembered.
     fn last_writer(&self, address: u64) -> Option<usize> {
-        let wrote = |made: &&Made| made.op.address == address && made.op.kind != super::Kind::Load;
+        let wrote = |made: &&CompletedOp| made.op.address == address && made.op.kind != super::Kind::Load;
         let last =
             |(index, thread): (usize, &Thread)| thread.recent.iter().filter(wrote).last().map(|made| (made.at, index));
         self.threads.iter().enumerate().skip(OBSERVER as usize + 1).filter_map(last).max().map(|(_, index)| index)

@@ -1,11 +1,11 @@
 //! Who is on which CPU: queues, slices, placement of woken threads.
 
-use super::cpu::Loss;
+use super::cpu::PreemptionCause;
 use super::thread::{NO_CPU, Phase};
 use super::times::NEVER;
 use super::{Engine, OBSERVER};
 use crate::machine::{CoreKind, Policy};
-use crate::timeline::What;
+use crate::timeline::ThreadEvent;
 
 impl Engine {
     pub(crate) fn kind_of_current(&self) -> &CoreKind {
@@ -93,7 +93,7 @@ impl Engine {
             self.cpus[cpu as usize].pausing_until = clock;
         }
         if self.timeline.is_some() {
-            self.record_at(self.current, clock, What::Paused { for_ps: ps });
+            self.record_at(self.current, clock, ThreadEvent::Paused { for_ps: ps });
         }
     }
 
@@ -163,7 +163,7 @@ impl Engine {
             self.start_slice(cpu);
         }
         self.note(at ^ u64::from(cpu) << 52);
-        self.record_at(thread, at, What::Runs { cpu });
+        self.record_at(thread, at, ThreadEvent::Runs { cpu });
     }
 
     /// The thread is off its CPU from `at` on, which goes to the next.
@@ -192,7 +192,7 @@ impl Engine {
         cpu
     }
 
-    /// The CPU is free: whoever is next in its queue gets it, or one of another CPU's queue.
+    /// The CPU is free: the next thread in its queue gets it, or one of another CPU's queue.
     pub(super) fn next_thread(&mut self, cpu: u32, at: u64) {
         let next = self.pick(cpu, None).or_else(|| self.look_for_work(cpu));
         if let Some(thread) = next {
@@ -276,7 +276,7 @@ impl Engine {
         let this = &mut self.threads[thread as usize];
         (this.phase, this.cpu, this.off_since) = (Phase::Ready, cpu, at);
         self.clear_thread(thread);
-        self.record_at(thread, at, What::Waits);
+        self.record_at(thread, at, ThreadEvent::Waits);
         let state = &mut self.cpus[cpu as usize];
         state.queue.push(thread);
         self.n_ready += 1;
@@ -287,7 +287,7 @@ impl Engine {
         }
     }
 
-    /// Somebody waits for the CPU: whoever has it keeps it for a slice at most.
+    /// Somebody waits for the CPU: the running thread keeps it for a slice at most.
     fn start_slice(&mut self, cpu: u32) {
         if self.times.of(cpu as usize) != NEVER {
             return;
@@ -306,7 +306,7 @@ impl Engine {
         self.times.set(cpu as usize, end.max(self.now));
     }
 
-    /// The slice of whoever has the CPU is over.
+    /// The slice of the running thread is over.
     pub(crate) fn slice_is_over(&mut self, cpu: u32) {
         let state = &self.cpus[cpu as usize];
         let Some(mine) = self.running_vruntime(cpu).filter(|_| state.has_others()) else { return };
@@ -317,7 +317,7 @@ impl Engine {
             if self.renew_slice(cpu, eevdf.slice_ps) {
                 return self.times.set(cpu as usize, eevdf.at_tick(self.now + eevdf.slice_ps));
             }
-            return self.preempt(cpu, Loss::SliceOver);
+            return self.preempt(cpu, PreemptionCause::SliceOver);
         }
         let is_fair = matches!(self.machine.os.policy, Policy::Fair { .. });
         let theirs = state.queue.iter().map(|&thread| self.threads[thread as usize].vruntime).min();
@@ -325,16 +325,16 @@ impl Engine {
             let Policy::Fair { slice_ps, .. } = self.machine.os.policy else { return };
             return self.times.set(cpu as usize, self.now + slice_ps);
         }
-        self.preempt(cpu, Loss::SliceOver);
+        self.preempt(cpu, PreemptionCause::SliceOver);
     }
 
     /// The thread that has the CPU goes into its queue, and the next one gets it.
-    pub(super) fn give_up(&mut self, thread: u32, loss: Loss) {
+    pub(super) fn give_up(&mut self, thread: u32, loss: PreemptionCause) {
         let at = self.now.max(self.threads[thread as usize].on_since);
         let slice_ends = self.times.of(self.threads[thread as usize].cpu as usize);
         let cpu = self.get_off(thread, at);
         let is_quantum = matches!(self.machine.os.policy, Policy::Quantum { .. });
-        if is_quantum && loss == Loss::Preempted {
+        if is_quantum && loss == PreemptionCause::Preempted {
             let left = (slice_ends != NEVER).then(|| slice_ends.saturating_sub(at));
             self.threads[thread as usize].slice_left = left.filter(|&left| left > 0);
             self.line_up(thread, cpu, at, 0);
@@ -349,10 +349,10 @@ impl Engine {
         self.threads[thread as usize].phase = Phase::Ready;
         self.cpus[cpu as usize].queue.insert(place, thread);
         self.n_ready += 1;
-        self.record_at(thread, at, What::Waits);
+        self.record_at(thread, at, ThreadEvent::Waits);
     }
 
-    /// `sched_yield`: whoever is next gets the CPU. True if somebody did.
+    /// `sched_yield`: the next thread gets the CPU. True if somebody did.
     ///
     /// CFS passes the thread over this once, and changes nothing in what it has had; and it does not pass over one that has
     /// had less than the next by more than what would let a woken thread take the CPU (`pick_next_entity`). EEVDF moves its
@@ -398,7 +398,7 @@ impl Engine {
         let this = &mut self.threads[thread as usize];
         this.off_since = at;
         this.load.was(false, at);
-        self.record_at(thread, at, What::Woken { by: by.and_then(|by| by.checked_sub(1)) });
+        self.record_at(thread, at, ThreadEvent::Woken { by: by.and_then(|by| by.checked_sub(1)) });
         self.threads[thread as usize].is_boosted = true;
         let waker_cpu = by.filter(|&by| by != OBSERVER).map(|by| self.threads[by as usize].cpu);
         let prev = self.threads[thread as usize].cpu;
@@ -450,11 +450,11 @@ impl Engine {
         self.queue_up(thread, cpu);
         let takes_it = takes_it || is_over && self.earliest_awake(cpu) != self.cpus[cpu as usize].running;
         if takes_it && self.threads[thread as usize].phase == Phase::Ready {
-            self.preempt(cpu, Loss::Preempted);
+            self.preempt(cpu, PreemptionCause::Preempted);
         }
     }
 
-    /// Whoever slept may be behind by half a latency, not by all that it has missed (`place_entity`).
+    /// A thread that slept may be behind by half a latency, not by all that it has missed (`place_entity`).
     fn place_woken(&mut self, thread: u32, cpu: u32) {
         if let Some(slice_ps) = self.eevdf_slice() {
             return self.place_by_lag(thread, cpu, slice_ps);

@@ -1,9 +1,9 @@
 //! A simulated thread: what it is at, and its stack.
 
-use super::ahead::Ahead;
-use super::lines::{Access, NONE, Way};
+use super::ahead::Lookahead;
+use super::lines::{Access, NONE, RequestCost};
 use super::random::{Purpose, Random};
-use super::recently::Recently;
+use super::recent_share::RecentShare;
 use super::value::{Kind, Op};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
@@ -42,7 +42,7 @@ pub(crate) enum Phase {
 /// A request for a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    pub(crate) what: What,
+    pub(crate) what: GrantedAction,
     pub(crate) core: u32,
     pub(crate) line: u32,
     /// What the line is asked for.
@@ -51,7 +51,7 @@ pub(crate) struct Request {
     pub(crate) ahead_ps: u64,
     /// When it was made.
     pub(crate) asked: u64,
-    pub(crate) way: Way,
+    pub(crate) way: RequestCost,
     /// Next in the line's line.
     pub(crate) next: u32,
     /// Set once it was granted: it is on its way back.
@@ -60,7 +60,7 @@ pub(crate) struct Request {
 
 /// What is to happen when a request is granted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum What {
+pub(crate) enum GrantedAction {
     Op(Op),
     /// The kernel works in a bucket: somebody wants to sleep on this word.
     Wait {
@@ -76,11 +76,11 @@ pub(crate) enum What {
     },
 }
 
-impl What {
+impl GrantedAction {
     pub(crate) fn access(&self) -> Access {
         match self {
-            What::Op(op) => op.access(),
-            What::Wait { .. } | What::Wake { .. } => Access::Rmw,
+            GrantedAction::Op(op) => op.access(),
+            GrantedAction::Wait { .. } | GrantedAction::Wake { .. } => Access::Rmw,
         }
     }
 }
@@ -88,12 +88,12 @@ impl What {
 impl Request {
     pub(crate) fn nothing() -> Self {
         let op = Op { kind: Kind::Load, address: 0, is_wide: false, a: 0, b: 0 };
-        Request::new(What::Op(op), 0, NONE, 0)
+        Request::new(GrantedAction::Op(op), 0, NONE, 0)
     }
 
     /// One that goes on its way at time `asked`.
-    pub(crate) fn new(what: What, core: u32, line: u32, asked: u64) -> Self {
-        let way = Way { half_ps: 0, busy_ps: 0, from: None, is_far: false };
+    pub(crate) fn new(what: GrantedAction, core: u32, line: u32, asked: u64) -> Self {
+        let way = RequestCost { half_ps: 0, busy_ps: 0, from: None, is_far: false };
         let access = what.access();
         Request { what, core, line, access, ahead_ps: 0, asked, way, next: NONE, is_granted: false }
     }
@@ -101,7 +101,7 @@ impl Request {
 
 /// One operation that was made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Made {
+pub(crate) struct CompletedOp {
     pub(crate) at: u64,
     pub(crate) op: Op,
     pub(crate) line: u32,
@@ -109,19 +109,19 @@ pub(crate) struct Made {
 }
 
 /// The last operations, in a ring.
-pub(crate) struct Recent {
-    ring: Box<[Made; RECENT]>,
+pub(crate) struct RecentOps {
+    ring: Box<[CompletedOp; RECENT]>,
     n: usize,
 }
 
-impl Recent {
+impl RecentOps {
     fn new() -> Self {
         let op = Op { kind: Kind::Load, address: 0, is_wide: false, a: 0, b: 0 };
-        Recent { ring: Box::new([Made { at: 0, op, line: NONE, before: 0 }; RECENT]), n: 0 }
+        RecentOps { ring: Box::new([CompletedOp { at: 0, op, line: NONE, before: 0 }; RECENT]), n: 0 }
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, made: Made) {
+    pub(crate) fn push(&mut self, made: CompletedOp) {
         self.ring[self.n % RECENT] = made;
         self.n += 1;
     }
@@ -133,7 +133,7 @@ impl Recent {
     }
 
     /// From the oldest to the newest.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Made> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &CompletedOp> {
         (self.n.saturating_sub(RECENT)..self.n).map(|at| &self.ring[at % RECENT])
     }
 }
@@ -197,7 +197,7 @@ pub(crate) struct Thread {
     pub(crate) last_ran: u64,
     pub(crate) is_boosted: bool,
     /// Which part of the time it was not asleep.
-    pub(super) load: Recently,
+    pub(super) load: RecentShare,
     /// What is left of the slice in which it was preempted.
     pub(crate) slice_left: Option<u64>,
     /// Whether it cannot be preempted.
@@ -207,8 +207,8 @@ pub(crate) struct Thread {
     pub(crate) pauses: Random,
     pub(crate) ways: Random,
     pub(super) kernel: Random,
-    pub(crate) recent: Recent,
-    pub(crate) ahead: Ahead,
+    pub(crate) recent: RecentOps,
+    pub(crate) ahead: Lookahead,
     /// Threads that wait until this one is gone.
     pub(crate) joiners: Vec<u32>,
     pub(crate) stack: *mut Stack,
@@ -238,15 +238,15 @@ impl Thread {
             on_since: clock,
             last_ran: 0,
             is_boosted: false,
-            load: Recently::default(),
+            load: RecentShare::default(),
             slice_left: None,
             keeps_cpu: false,
             off_since: clock,
             pauses: Random::of(seed, Purpose::Pauses, index),
             ways: Random::of(seed, Purpose::Ways, index),
             kernel: Random::of(seed, Purpose::Kernel, index),
-            recent: Recent::new(),
-            ahead: Ahead::new(),
+            recent: RecentOps::new(),
+            ahead: Lookahead::new(),
             joiners: Vec::new(),
             stack: std::ptr::null_mut(),
             switch: std::ptr::null(),

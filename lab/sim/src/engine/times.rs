@@ -15,7 +15,7 @@ type Key = u128;
 
 const NOTHING: Key = Key::MAX;
 
-pub(crate) struct Times {
+pub(crate) struct EventTimes {
     /// Half of it inner nodes, of which 1 is the root, then one leaf per slot.
     nodes: Vec<Key>,
     /// Leaves: a power of two.
@@ -26,10 +26,10 @@ pub(crate) struct Times {
     seed: u64,
 }
 
-impl Times {
+impl EventTimes {
     pub(crate) fn new(seed: u64) -> Self {
         let leaves = 64;
-        Times { nodes: vec![NOTHING; 2 * leaves], leaves, drawn: 0, seed }
+        EventTimes { nodes: vec![NOTHING; 2 * leaves], leaves, drawn: 0, seed }
     }
 
     /// Makes room for `slots` slots.
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_first_comes_first_whatever_was_moved() {
-        let mut times = Times::new(1);
+        let mut times = EventTimes::new(1);
         times.reserve(100);
         assert_eq!((times.next(), times.first()), (NEVER, None));
         let mut random = 7u64;
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn growing_keeps_what_is_there() {
-        let mut times = Times::new(1);
+        let mut times = EventTimes::new(1);
         times.set(5, 50);
         times.set(63, 40);
         times.reserve(1000);
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn ties_are_broken_by_the_seed() {
         let winner = |seed| {
-            let mut times = Times::new(seed);
+            let mut times = EventTimes::new(seed);
             (0..8).for_each(|slot| times.set(slot, 1));
             times.first().unwrap().1
         };

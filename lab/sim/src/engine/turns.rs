@@ -1,8 +1,8 @@
 //! Windows and macOS: threads have the CPU in turn, those that were woken before the others.
 //!
-//! Who is always behind others is found by the balance set manager of Windows, which looks every second and raises the
-//! priority of threads that have been ready for about four (Windows Internals): here such a thread is the next one, and
-//! has its turn undisturbed.
+//! A thread that is always behind others is found by the balance set manager of Windows, which looks every second and
+//! raises the priority of threads that have been ready for about four (Windows Internals): here such a thread is the
+//! next one, and has its turn undisturbed.
 
 use super::Engine;
 use crate::machine::Policy;

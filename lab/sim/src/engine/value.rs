@@ -32,7 +32,7 @@ pub(crate) struct Op {
 }
 
 /// How an operation has begun.
-pub(crate) enum Begun {
+pub(crate) enum OpStart {
     /// It is done; the value from before.
     Done(u64),
     /// It cannot begin yet: the thread switches, and tries again.

@@ -29,7 +29,7 @@ const BUILTINS: &[Builtin] = builtins! {
     "mesh"
 };
 
-/// How long a chain of files that inherit from each other may be: who needs more has made a circle.
+/// How long a chain of files that inherit from each other may be: a longer one is a circle.
 const MOST_ANCESTORS: usize = 8;
 
 /// Most bytes of a machine file.

@@ -171,14 +171,15 @@ pub struct Os {
     /// How often queues are balanced, and threads pulled back to better CPUs.
     pub balance_ps: u64,
     /// Set where the system looks for idle CPUs, and idle CPUs look for work, no more than Linux does: how often a CPU that
-    /// falls idle looks, in thousandths. Otherwise whoever is woken finds any idle CPU, and each looks at once.
+    /// falls idle looks, in thousandths. Otherwise a woken thread finds any idle CPU, and each looks at once.
     pub newidle: Option<u32>,
 }
 
 /// How a CPU is shared by runnable threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Linux before 6.6 (CFS): whoever ran least is next, and whoever slept is behind by half a latency at most.
+    /// Linux before 6.6 (CFS): the thread that ran least is next, and one that slept is behind by half a latency at
+    /// most.
     Fair {
         /// Time in which every runnable thread of a CPU runs once.
         latency_ps: u64,
@@ -195,7 +196,8 @@ pub enum Policy {
         quantum_ps: u64,
         /// Whether a woken thread takes the CPU at once.
         boost: bool,
-        /// Who has waited so long at one of the looks that the system takes every second is next; 0 if it takes none.
+        /// A thread that has waited so long at one of the looks that the system takes every second is next; 0 if it
+        /// takes none.
         starved_ps: u64,
     },
 }

@@ -3,11 +3,11 @@
 use super::model::{CoreKind, Eevdf, FarAtomics, Machine, Memory, Os, Policy};
 use super::schema;
 use super::topology::Topology;
-use super::tree::{Wrong, wrong};
+use super::tree::{FieldError, wrong};
 
 /// The machine that a file describes. `cores` is what the command line asks for; a machine that is as large as one likes
 /// is made that large here, every other as large as its file says. Returns whether it was asked for and done.
-pub(super) fn resolve(file: &schema::File, cores: Option<u32>) -> Result<(Machine, bool), Wrong> {
+pub(super) fn resolve(file: &schema::File, cores: Option<u32>) -> Result<(Machine, bool), FieldError> {
     let line_bytes = file.machine.line_bytes.0;
     if !line_bytes.is_power_of_two() {
         return Err(wrong("machine.line_bytes", format!("{line_bytes}; accepted: a power of two")));
@@ -53,7 +53,7 @@ fn core_kind(name: &str, kind: &schema::Kind) -> CoreKind {
     }
 }
 
-fn memory(memory: &schema::Memory) -> Result<Memory, Wrong> {
+fn memory(memory: &schema::Memory) -> Result<Memory, FieldError> {
     let far_atomics = match (memory.far_round_trip_ns, memory.far_busy_ns) {
         (Some(round_trip), Some(busy)) => Some(FarAtomics { round_trip_ps: round_trip.0, busy_ps: busy.0 }),
         (None, None) => None,
@@ -75,7 +75,7 @@ fn memory(memory: &schema::Memory) -> Result<Memory, Wrong> {
     })
 }
 
-fn os(os: &schema::Os) -> Result<Os, Wrong> {
+fn os(os: &schema::Os) -> Result<Os, FieldError> {
     Ok(Os {
         policy: policy(os)?,
         syscall_ps: os.syscall_ns.0,
@@ -103,7 +103,7 @@ fn os(os: &schema::Os) -> Result<Os, Wrong> {
     })
 }
 
-fn policy(os: &schema::Os) -> Result<Policy, Wrong> {
+fn policy(os: &schema::Os) -> Result<Policy, FieldError> {
     match (&os.fair, &os.eevdf, &os.quantum) {
         (Some(fair), None, None) => Ok(Policy::Fair {
             latency_ps: fair.latency_ms.0,

@@ -2,7 +2,7 @@
 
 use super::model::{Cpu, MAX_CORES};
 use super::schema::{Distance, File, Fill, Kind, Layout, Near};
-use super::tree::{Wrong, wrong};
+use super::tree::{FieldError, wrong};
 use std::collections::BTreeMap;
 
 /// What the sections `topology` and `distance` say, and the counts of `kind`.
@@ -30,7 +30,7 @@ struct Core {
 
 impl<'a> Topology<'a> {
     /// `cores` is what the command line asks for, of a machine that is as large as one likes.
-    pub(super) fn of(file: &'a File, cores: Option<u32>) -> Result<Self, Wrong> {
+    pub(super) fn of(file: &'a File, cores: Option<u32>) -> Result<Self, FieldError> {
         let kinds = kinds(file)?;
         let sections: Vec<&Kind> = kinds.iter().map(|name| &file.kind[*name]).collect();
         let cores = place_cores(&file.topology, &sections, cores)?;
@@ -41,7 +41,7 @@ impl<'a> Topology<'a> {
 }
 
 /// The names of the kinds in the order in which `topology.kinds` has them.
-fn kinds(file: &File) -> Result<Vec<&str>, Wrong> {
+fn kinds(file: &File) -> Result<Vec<&str>, FieldError> {
     let wrong = |what| Err(wrong("topology.kinds", what));
     let names: Vec<&str> = file.topology.kinds.iter().map(|name| name.0.as_str()).collect();
     if names.is_empty() {
@@ -62,7 +62,7 @@ fn kinds(file: &File) -> Result<Vec<&str>, Wrong> {
 }
 
 /// All cores, in the numbering of the system: socket by socket, kind by kind, cluster by cluster.
-fn place_cores(topology: &Layout, kinds: &[&Kind], asked: Option<u32>) -> Result<Vec<Core>, Wrong> {
+fn place_cores(topology: &Layout, kinds: &[&Kind], asked: Option<u32>) -> Result<Vec<Core>, FieldError> {
     let sockets = topology.sockets.0;
     let is_scalable = topology.scalable == Some(true);
     let asked = asked.filter(|_| is_scalable);
@@ -138,7 +138,7 @@ struct Distances<'a> {
 }
 
 impl<'a> Distances<'a> {
-    fn of(file: &'a File, names: &'a [&'a str]) -> Result<Self, Wrong> {
+    fn of(file: &'a File, names: &'a [&'a str]) -> Result<Self, FieldError> {
         let mut by_kinds = BTreeMap::new();
         let index = |name: &str| names.iter().position(|kind| *kind == name).map(|index| index as u32);
         // A machine of one core has no distances.
@@ -154,7 +154,7 @@ impl<'a> Distances<'a> {
         Ok(Distances { names, by_kinds, hops: hops(&file.topology)? })
     }
 
-    fn matrix(&self, cores: &[Core]) -> Result<Vec<u32>, Wrong> {
+    fn matrix(&self, cores: &[Core]) -> Result<Vec<u32>, FieldError> {
         let mut matrix = Vec::with_capacity(cores.len() * cores.len());
         for (from, one) in cores.iter().enumerate() {
             for (to, other) in cores.iter().enumerate() {
@@ -164,7 +164,7 @@ impl<'a> Distances<'a> {
         Ok(matrix)
     }
 
-    fn ps(&self, one: &Core, other: &Core) -> Result<u32, Wrong> {
+    fn ps(&self, one: &Core, other: &Core) -> Result<u32, FieldError> {
         let kinds = (one.kind.min(other.kind), one.kind.max(other.kind));
         let Some((name, section)) = self.by_kinds.get(&kinds) else {
             let [one, other] = [kinds.0, kinds.1].map(|kind| self.names[kind as usize]);
@@ -184,7 +184,7 @@ impl<'a> Distances<'a> {
 }
 
 /// Hops between sockets: as the rows of digits say, else one between any two.
-fn hops(topology: &Layout) -> Result<Vec<Vec<u32>>, Wrong> {
+fn hops(topology: &Layout) -> Result<Vec<Vec<u32>>, FieldError> {
     let sockets = topology.sockets.0 as usize;
     let Some(rows) = &topology.hops else {
         return Ok((0..sockets).map(|one| (0..sockets).map(|other| u32::from(one != other)).collect()).collect());

@@ -18,13 +18,13 @@ struct Text {
 }
 
 /// What is wrong with a field, by its path, or with what follows from it.
-pub(super) struct Wrong {
+pub(super) struct FieldError {
     field: String,
     what: String,
 }
 
-pub(super) fn wrong(field: impl Into<String>, what: impl Into<String>) -> Wrong {
-    Wrong { field: field.into(), what: what.into() }
+pub(super) fn wrong(field: impl Into<String>, what: impl Into<String>) -> FieldError {
+    FieldError { field: field.into(), what: what.into() }
 }
 
 impl Texts {
@@ -85,7 +85,7 @@ impl Texts {
     }
 
     /// The error text for something that is wrong.
-    pub(super) fn explain(&self, tree: &DeTable<'_>, Wrong { field, what }: Wrong) -> String {
+    pub(super) fn explain(&self, tree: &DeTable<'_>, FieldError { field, what }: FieldError) -> String {
         self.error(place(tree, &field), &field, what)
     }
 

@@ -1,7 +1,7 @@
 //! Sleeping on a word: what it costs whom, and who is woken.
 
 use crate::common::{Body, Line, body, now, on, on_cpus, smt_toy, toy, until};
-use ondeck_core::{Atomic, Platform, Waited};
+use ondeck_core::{Atomic, Platform, WaitEnd};
 use ondeck_sim::machine::Machine;
 use ondeck_sim::{SimU32, SimU64, Simulated};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn word(value: u32) -> Arc<Word> {
 }
 
 /// Sleeps at `ns` while the word is 0; gives when it is back.
-fn sleeper(ns: u64, word: &Arc<Word>, expect: Waited, deadline_ns: Option<u64>) -> Body {
+fn sleeper(ns: u64, word: &Arc<Word>, expect: WaitEnd, deadline_ns: Option<u64>) -> Body {
     let word = word.clone();
     body(move || {
         until(ns);
@@ -45,7 +45,7 @@ fn waker(ns: u64, word: &Arc<Word>, n: u32) -> Body {
 fn a_wait_on_a_changed_word_takes_the_bucket_and_goes_back() {
     let word = word(1);
     // Entry 100, bucket: first touch, granted at 100; the word: first touched by `bucket_of`, a hit. Held 200, and 4: 304.
-    assert_eq!(on_cpus(&toy(1), vec![sleeper(0, &word, Waited::Woken, None)]).value, [304_000]);
+    assert_eq!(on_cpus(&toy(1), vec![sleeper(0, &word, WaitEnd::Woken, None)]).value, [304_000]);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_wait_and_a_wake() {
     // Waker: enters at 10000, asks for the bucket at 10100, granted at 10124, has it at 10148, holds it to 10348, is done with
     // the call to the sleeper at 11048, and with its own read-modify-write of 4: 11052.
     // Sleeper: runs 2000 after it was roused, at 13048; returns in 300: 13348.
-    let bodies = vec![sleeper(0, &word, Waited::Woken, None), waker(10_000, &word, 1)];
+    let bodies = vec![sleeper(0, &word, WaitEnd::Woken, None), waker(10_000, &word, 1)];
     assert_eq!(on_cpus(&toy(2), bodies).value, [13_348_000, 11_052_000]);
 }
 
@@ -71,7 +71,7 @@ fn wakes_and_system_calls_lie_about_their_average_within_their_jitter() {
     (machine.os.wake_jitter, machine.os.kernel_jitter) = (500, 0);
     let woken = |machine: &Machine, seed| {
         let word = word(0);
-        let bodies = vec![(Some(0), sleeper(0, &word, Waited::Woken, None)), (Some(1), waker(10_000, &word, 1))];
+        let bodies = vec![(Some(0), sleeper(0, &word, WaitEnd::Woken, None)), (Some(1), waker(10_000, &word, 1))];
         on(machine, seed, bodies).unwrap().value
     };
     let spread = |times: &[u64]| {
@@ -95,7 +95,7 @@ fn wakes_and_system_calls_lie_about_their_average_within_their_jitter() {
 fn a_wake_takes_at_most_n_in_the_order_in_which_they_came() {
     let word = word(0);
     // 1, 2 and 3 sleep in the order 2, 3, 1. A wake of two at 10 us takes 2 and 3; one of a hundred at 20 us takes 1.
-    let sleepers = |ns| sleeper(ns, &word, Waited::Woken, None);
+    let sleepers = |ns| sleeper(ns, &word, WaitEnd::Woken, None);
     let theirs = word.clone();
     let both = body(move || {
         until(10_000);
@@ -120,8 +120,8 @@ fn a_wake_takes_only_those_of_its_address() {
     machine.os.buckets = 1;
     let (mine, other) = (word(0), word(0));
     let bodies = vec![
-        sleeper(0, &mine, Waited::Woken, None),
-        sleeper(1_000, &other, Waited::TimedOut, Some(30_000)),
+        sleeper(0, &mine, WaitEnd::Woken, None),
+        sleeper(1_000, &other, WaitEnd::TimedOut, Some(30_000)),
         waker(10_000, &mine, 10),
     ];
     // The other's deadline: 30 us, 2 us of latency, 300 back.
@@ -134,7 +134,7 @@ fn a_wake_while_the_sleeper_still_falls_asleep_keeps_it_awake() {
     // Sleeper queues at 100, holds the bucket until 300, is asleep at 804. Waker: at 200 entry, asks at 300, there at 324,
     // back at 348, held to 548, call to 1248, and 4. It takes the sleeper out at 324, which finds out at 804, and
     // returns in 300.
-    let bodies = vec![sleeper(0, &word, Waited::Woken, None), waker(200, &word, 1)];
+    let bodies = vec![sleeper(0, &word, WaitEnd::Woken, None), waker(200, &word, 1)];
     assert_eq!(on_cpus(&toy(2), bodies).value, [1_104_000, 1_252_000]);
 }
 
@@ -142,11 +142,11 @@ fn a_wake_while_the_sleeper_still_falls_asleep_keeps_it_awake() {
 fn deadlines() {
     let alone = |deadline, expect| on_cpus(&toy(1), vec![sleeper(0, &word(0), expect, deadline)]).value[0];
     // Passed when the bucket is taken: as one on a changed word.
-    assert_eq!(alone(Some(0), Waited::TimedOut), 304_000);
+    assert_eq!(alone(Some(0), WaitEnd::TimedOut), 304_000);
     // Passed while it falls asleep: it leaves at 804, is woken at once, and has slept.
-    assert_eq!(alone(Some(400), Waited::TimedOut), 804_000 + 2_000_000 + 300_000);
+    assert_eq!(alone(Some(400), WaitEnd::TimedOut), 804_000 + 2_000_000 + 300_000);
     // To come.
-    assert_eq!(alone(Some(50_000), Waited::TimedOut), 50_000_000 + 2_000_000 + 300_000);
+    assert_eq!(alone(Some(50_000), WaitEnd::TimedOut), 50_000_000 + 2_000_000 + 300_000);
 }
 
 #[test]
@@ -155,10 +155,10 @@ fn a_wake_before_the_deadline_takes_the_deadline_away() {
     let theirs = word.clone();
     let twice = body(move || {
         let deadline = Some(1_000_000 + 15_000);
-        assert_eq!(Simulated::wait_on(&theirs.0, 0, deadline), Waited::Woken);
+        assert_eq!(Simulated::wait_on(&theirs.0, 0, deadline), WaitEnd::Woken);
         let first = now();
         // The first deadline must not end the second sleep.
-        assert_eq!(Simulated::wait_on(&theirs.0, 0, None), Waited::Woken);
+        assert_eq!(Simulated::wait_on(&theirs.0, 0, None), WaitEnd::Woken);
         assert!(now() > 30_000_000);
         first
     });
@@ -176,7 +176,7 @@ fn a_wake_before_the_deadline_takes_the_deadline_away() {
 #[test]
 fn the_first_of_two_wakers_keeps_the_bucket_from_the_second() {
     let word = word(0);
-    let sleepers = |ns| sleeper(ns, &word, Waited::Woken, None);
+    let sleepers = |ns| sleeper(ns, &word, WaitEnd::Woken, None);
     let bodies = vec![sleepers(0), sleepers(1_000), waker(10_000, &word, 1), waker(10_050, &word, 1)];
     // First: as alone: asks at 10100, there at 10124, has it at 10148, holds it to 10348; 11052.
     // Second: there at 10174, granted at 10348, has it at 10372, holds it to 10572, call to 11272, and 4.
@@ -190,7 +190,7 @@ fn hardware_threads_of_one_core_wait_for_its_bucket_too() {
     machine.kinds[0].smt_slowdown = 1_000;
     let word = word(1);
     // Both have the bucket's line: 0 holds it from 100 to 300, 1 from 300 to 500.
-    let bodies = vec![sleeper(0, &word, Waited::Woken, None), sleeper(10, &word, Waited::Woken, None)];
+    let bodies = vec![sleeper(0, &word, WaitEnd::Woken, None), sleeper(10, &word, WaitEnd::Woken, None)];
     assert_eq!(on_cpus(&machine, bodies).value, [304_000, 504_000]);
 }
 
@@ -203,7 +203,7 @@ fn the_kernel_brings_the_word_to_the_cpu_of_whoever_wants_to_sleep() {
         now()
     });
     // Bucket from 110, the word's line from the owner within: 48; 110 + 48 + 200 + 4.
-    assert_eq!(on_cpus(&toy(2), vec![owner, sleeper(10, &word, Waited::Woken, None)]).value, [4_000, 362_000]);
+    assert_eq!(on_cpus(&toy(2), vec![owner, sleeper(10, &word, WaitEnd::Woken, None)]).value, [4_000, 362_000]);
 }
 
 #[test]
@@ -212,10 +212,10 @@ fn the_upper_half_of_a_word_is_slept_on_by_itself() {
     let theirs = word.clone();
     let sleeps = body(move || {
         // Another upper half: does not sleep.
-        assert_eq!(Simulated::wait_on_upper(&theirs.0, 6 << 32, None), Waited::Woken);
+        assert_eq!(Simulated::wait_on_upper(&theirs.0, 6 << 32, None), WaitEnd::Woken);
         assert_eq!(now(), 304_000);
         // The lower half does not matter.
-        assert_eq!(Simulated::wait_on_upper(&theirs.0, 7 << 32, None), Waited::Woken);
+        assert_eq!(Simulated::wait_on_upper(&theirs.0, 7 << 32, None), WaitEnd::Woken);
         now()
     });
     let wakes = body(move || {
@@ -235,7 +235,7 @@ fn an_idle_cpu_takes_longer_the_longer_it_was_idle() {
     {
         let word = word(0);
         let roused = 804 + idle_us * 1_000;
-        let bodies = vec![sleeper(0, &word, Waited::Woken, None), waker(roused - 1_048, &word, 1)];
+        let bodies = vec![sleeper(0, &word, WaitEnd::Woken, None), waker(roused - 1_048, &word, 1)];
         let back = on_cpus(&machine, bodies).value[0];
         assert_eq!(back, 1_000 * (roused + 2_000 + deeper_ns + 300), "{idle_us} us idle");
     }
@@ -257,7 +257,7 @@ fn a_store_before_a_wake_is_seen_by_whoever_is_about_to_sleep() {
             Simulated::wake(&raw const theirs.0, 1);
             now()
         });
-        on_cpus(&toy(3), vec![keeps, stores, sleeper(ns, &word, Waited::Woken, None)]);
+        on_cpus(&toy(3), vec![keeps, stores, sleeper(ns, &word, WaitEnd::Woken, None)]);
     }
 }
 
@@ -275,7 +275,7 @@ fn a_woken_thread_does_not_run_before_its_waker_has_called_it() {
         now()
     });
     let bodies =
-        vec![(Some(0), sleeper(0, &word, Waited::Woken, None)), (Some(0), works), (Some(1), waker(10_000, &word, 1))];
+        vec![(Some(0), sleeper(0, &word, WaitEnd::Woken, None)), (Some(0), works), (Some(1), waker(10_000, &word, 1))];
     let outcome = on(&machine, 1, bodies).unwrap();
     assert_eq!(outcome.value[0], 11_048_000 + 1_000_000 + 300_000);
 }

@@ -81,7 +81,7 @@ struct Permits(SimU32);
 
 /// What a thread has done: added to each sum, and found in the chain's place, where it left its own.
 #[derive(Default)]
-struct Did {
+struct ThreadLog {
     added: Vec<u64>,
     swaps: Vec<(u64, u64)>,
 }
@@ -97,7 +97,7 @@ fn take_permit(permits: &SimU32) {
     }
 }
 
-fn one_step(me: u64, step: u64, draw: &mut Draw, shared: &Shared, did: &mut Did) {
+fn one_step(me: u64, step: u64, draw: &mut Draw, shared: &Shared, did: &mut ThreadLog) {
     let sum = draw.below(shared.sums.len() as u64) as usize;
     let word = &shared.sums[sum].0;
     match draw.below(12) {
@@ -163,7 +163,7 @@ fn run(number: u64, seed: u64) -> Outcome<Vec<u64>> {
         let (shared, all, mut draw) = (shared.clone(), all.clone(), Draw(Random::new(number << 20 | me)));
         let pin = draw.is(4).then(|| draw.below(machine.cpus.len() as u64) as u32);
         let body: Body = Box::new(move || {
-            let mut did = Did { added: vec![0; shared.sums.len()], swaps: Vec::new() };
+            let mut did = ThreadLog { added: vec![0; shared.sums.len()], swaps: Vec::new() };
             let mut last = 0;
             for step in 1..=20 + draw.below(30) {
                 one_step(me, step, &mut draw, &shared, &mut did);
@@ -181,7 +181,7 @@ fn run(number: u64, seed: u64) -> Outcome<Vec<u64>> {
     outcome
 }
 
-fn check(shared: &Shared, all: &[Did]) {
+fn check(shared: &Shared, all: &[ThreadLog]) {
     for (sum, word) in shared.sums.iter().enumerate() {
         assert_eq!(word.0.load(SeqCst), all.iter().map(|did| did.added[sum]).sum::<u64>());
     }

@@ -1,6 +1,6 @@
 //! The measurements themselves: what one thread can find out alone, then what takes two.
 
-use crate::world::World;
+use crate::execution::Execution;
 use ondeck_core::{Hardware, Platform, Token};
 use ondeck_report::stats::median;
 use std::hint::black_box;

@@ -5,22 +5,22 @@
 //! nothing else in it, so that whatever shares a line with the lock shares it still. That is why the table is not kept in
 //! the lock but with the thread of the system that the run is on: all locks of one run are of one kind.
 
-use crate::bench_lock::{BenchLock, VisitLock};
+use crate::bench_lock::{BenchLock, BenchLockVisitor};
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
 
 /// A lock in `WORDS` words of 64 bits, of the kind that [`with_kind`] has set; `FAT` is its
 /// [`HAS_FAT_FORM`](BenchLock::HAS_FAT_FORM).
-pub(super) struct Erased<const WORDS: usize, const FAT: bool>(UnsafeCell<[u64; WORDS]>);
+pub(super) struct ErasedLock<const WORDS: usize, const FAT: bool>(UnsafeCell<[u64; WORDS]>);
 
 // SAFETY: what is stored is a lock, which is both; the table that it is used through checks the size of the lock.
-unsafe impl<const WORDS: usize, const FAT: bool> Send for Erased<WORDS, FAT> {}
+unsafe impl<const WORDS: usize, const FAT: bool> Send for ErasedLock<WORDS, FAT> {}
 // SAFETY: as above.
-unsafe impl<const WORDS: usize, const FAT: bool> Sync for Erased<WORDS, FAT> {}
+unsafe impl<const WORDS: usize, const FAT: bool> Sync for ErasedLock<WORDS, FAT> {}
 
-/// The functions of one kind of lock. Each takes a pointer to one, which lies where an [`Erased`] of its size does.
+/// The functions of one kind of lock. Each takes a pointer to one, which lies where an [`ErasedLock`] of its size does.
 #[derive(Clone, Copy)]
-struct Kind {
+struct LockFunctions {
     make: unsafe fn(*mut u64),
     drop: unsafe fn(*mut u64),
     with: unsafe fn(*const u64, &mut dyn FnMut()),
@@ -30,13 +30,13 @@ struct Kind {
 }
 
 thread_local! {
-    static KIND: Cell<Option<Kind>> = const { Cell::new(None) };
+    static KIND: Cell<Option<LockFunctions>> = const { Cell::new(None) };
 }
 
 /// Does `visitor` with a type of the size of `L`, whose values are locks `L` until this thread of the system calls this
 /// again: what is left of a run is dropped after the visitor has returned.
-pub(super) fn with_kind<L: BenchLock, V: VisitLock>(visitor: V) -> V::Out {
-    KIND.set(Some(Of::<L>::KIND));
+pub(super) fn with_kind<L: BenchLock, V: BenchLockVisitor>(visitor: V) -> V::Output {
+    KIND.set(Some(FunctionsOf::<L>::KIND));
     visit_size::<L, V>(visitor)
 }
 
@@ -48,13 +48,13 @@ macro_rules! sizes {
             $((words == $words && is_fat == $is_fat))||*
         }
 
-        fn visit_size<L: BenchLock, V: VisitLock>(visitor: V) -> V::Out {
+        fn visit_size<L: BenchLock, V: BenchLockVisitor>(visitor: V) -> V::Output {
             const {
                 assert!(align_of::<L>() <= align_of::<u64>());
                 assert!(has_size(words_of::<L>(), L::HAS_FAT_FORM), "a lock of a new size, which `sizes!` must name");
             }
             match (words_of::<L>(), L::HAS_FAT_FORM) {
-                $(($words, $is_fat) => visitor.visit::<Erased<$words, $is_fat>>(),)*
+                $(($words, $is_fat) => visitor.visit::<ErasedLock<$words, $is_fat>>(),)*
                 _ => unreachable!("asserted above"),
             }
         }
@@ -68,10 +68,10 @@ const fn words_of<L>() -> usize {
 }
 
 /// The functions of `L`.
-struct Of<L>(PhantomData<L>);
+struct FunctionsOf<L>(PhantomData<L>);
 
-impl<L: BenchLock> Of<L> {
-    const KIND: Kind = Kind {
+impl<L: BenchLock> FunctionsOf<L> {
+    const KIND: LockFunctions = LockFunctions {
         // SAFETY: as each function says: the caller has a place of the size of `L`, aligned, and, but for `make`, a lock in it.
         make: |place| unsafe { place.cast::<L>().write(L::new()) },
         // SAFETY: as above.
@@ -87,19 +87,19 @@ impl<L: BenchLock> Of<L> {
     };
 }
 
-fn kind() -> Kind {
+fn kind() -> LockFunctions {
     KIND.get().expect("an erased lock is used within with_kind")
 }
 
-impl<const WORDS: usize, const FAT: bool> Erased<WORDS, FAT> {
+impl<const WORDS: usize, const FAT: bool> ErasedLock<WORDS, FAT> {
     fn place(&self) -> *const u64 {
         self.0.get().cast()
     }
 }
 
-impl<const WORDS: usize, const FAT: bool> BenchLock for Erased<WORDS, FAT> {
+impl<const WORDS: usize, const FAT: bool> BenchLock for ErasedLock<WORDS, FAT> {
     fn new() -> Self {
-        let erased = Erased(UnsafeCell::new([0; WORDS]));
+        let erased = ErasedLock(UnsafeCell::new([0; WORDS]));
         // SAFETY: `with_kind` has chosen a size and alignment that hold the lock.
         unsafe { (kind().make)(erased.0.get().cast()) };
         erased
@@ -134,7 +134,7 @@ impl<const WORDS: usize, const FAT: bool> BenchLock for Erased<WORDS, FAT> {
     }
 }
 
-impl<const WORDS: usize, const FAT: bool> Drop for Erased<WORDS, FAT> {
+impl<const WORDS: usize, const FAT: bool> Drop for ErasedLock<WORDS, FAT> {
     fn drop(&mut self) {
         // SAFETY: `new` has put a lock of this kind there, and this is the end of it.
         unsafe { (kind().drop)(self.0.get().cast()) };
@@ -149,11 +149,11 @@ mod tests {
     use ondeck_sim::{Options, Simulated};
 
     /// Everything that a lock can do, erased and not.
-    struct Does;
+    struct AllOperations;
 
-    impl VisitLock for Does {
-        type Out = (usize, bool, Option<bool>, Option<u32>, u32);
-        fn visit<E: BenchLock>(self) -> Self::Out {
+    impl BenchLockVisitor for AllOperations {
+        type Output = (usize, bool, Option<bool>, Option<u32>, u32);
+        fn visit<E: BenchLock>(self) -> Self::Output {
             let lock = E::new();
             lock.make_fat();
             let tried = lock.try_with(|| 3);
@@ -161,13 +161,13 @@ mod tests {
         }
     }
 
-    struct BothWays;
+    struct ErasedAndDirect;
 
-    impl VisitLock for BothWays {
-        type Out = bool;
+    impl BenchLockVisitor for ErasedAndDirect {
+        type Output = bool;
         fn visit<L: BenchLock>(self) -> bool {
-            let plain = Does.visit::<L>();
-            let erased = with_kind::<L, Does>(Does);
+            let plain = AllOperations.visit::<L>();
+            let erased = with_kind::<L, AllOperations>(AllOperations);
             assert_eq!((plain.0.max(1), plain.1, plain.2, plain.3, plain.4), erased);
             erased.3 == Some(3)
         }
@@ -178,8 +178,8 @@ mod tests {
         let machine = machine("rpi5", None).unwrap();
         for name in lock_names_on::<Simulated>() {
             let spec = LockSpec::parse(name).unwrap();
-            let both_ways = || spec.visit::<Simulated, _>(BothWays);
-            let outcome = crate::world::simulated::run(&machine, &Options { seed: 1, record: false }, both_ways);
+            let both_ways = || spec.visit::<Simulated, _>(ErasedAndDirect);
+            let outcome = crate::execution::simulated::run(&machine, &Options { seed: 1, record: false }, both_ways);
             assert_eq!(outcome.unwrap().value, Some(true), "{name}");
         }
     }

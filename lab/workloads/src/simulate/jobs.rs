@@ -4,8 +4,8 @@ use super::machine_plan::MachinePlan;
 use super::measured;
 use crate::conditions::{Conditions, End};
 use crate::earlier;
-use crate::plan::{Cut, Failure, Outcome, Pin, Plan, Point};
-use crate::world::{World, simulated};
+use crate::execution::{Execution, simulated};
+use crate::plan::{Failure, Outcome, PartialRun, Pin, Plan, Point};
 use ondeck_report::row::Row;
 use ondeck_sim::timeline::Timeline;
 use ondeck_sim::{Options, Simulated};
@@ -28,7 +28,7 @@ struct Job<'a> {
 }
 
 /// What a job has given.
-struct Done {
+struct JobResult {
     rows: Vec<Row>,
     timeline: Option<Timeline>,
 }
@@ -49,11 +49,11 @@ pub(super) fn run(
     finished: Vec<Option<Vec<Row>>>,
     stop: &AtomicBool,
     on_rows: &mut dyn FnMut(&[Row]),
-) -> Result<Outcome, Cut> {
+) -> Result<Outcome, PartialRun> {
     let plan = &of.plan;
     let missing = jobs(plan).zip(&finished).filter_map(|(job, rows)| rows.is_none().then_some(job));
     let missing: Vec<Job> = missing.collect();
-    let on_done = &mut |done: &Done| on_rows(&done.rows);
+    let on_done = &mut |done: &JobResult| on_rows(&done.rows);
     let mut ends = in_parallel(missing.len(), |index| measure(of, &missing[index], stop), on_done).into_iter();
     let mut computed = Outcome::default();
     let mut failed = None;
@@ -76,7 +76,7 @@ pub(super) fn run(
         }
     }
     match failed {
-        Some((failure, replay)) => Err(Cut { failure, replay, rows: computed.rows }),
+        Some((failure, replay)) => Err(PartialRun { failure, replay, rows: computed.rows }),
         None => Ok(computed),
     }
 }
@@ -117,7 +117,7 @@ fn in_parallel<R: Send>(
 }
 
 /// One run.
-fn measure(of: &MachinePlan, job: &Job, stop: &AtomicBool) -> Result<Done, End> {
+fn measure(of: &MachinePlan, job: &Job, stop: &AtomicBool) -> Result<JobResult, End> {
     if stop.load(Relaxed) {
         return Err(End::Interrupted);
     }
@@ -151,7 +151,7 @@ fn measure(of: &MachinePlan, job: &Job, stop: &AtomicBool) -> Result<Done, End> 
         row.seed = Some(seed);
         row.trace_hash = Some(format!("{:016x}", outcome.trace_hash));
     }
-    Ok(Done { rows, timeline: outcome.timeline })
+    Ok(JobResult { rows, timeline: outcome.timeline })
 }
 
 #[cfg(test)]

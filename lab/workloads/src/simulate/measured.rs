@@ -2,7 +2,7 @@
 //! the timeline knows who has it.
 
 use super::erased::with_kind;
-use crate::bench_lock::{BenchLock, VisitLock};
+use crate::bench_lock::{BenchLock, BenchLockVisitor};
 use crate::conditions::{Conditions, End};
 use crate::plan::Point;
 use crate::points;
@@ -13,40 +13,40 @@ use ondeck_sim::timeline::Mark;
 
 /// The rows of a point, within a run.
 pub(super) fn rows(point: &Point, conditions: &Conditions) -> Result<Vec<Row>, End> {
-    points::measure::<Simulated>(point, conditions, Measure { spec: &point.workload, conditions })
+    points::measure::<Simulated>(point, conditions, MeasureVisitor { spec: &point.workload, conditions })
 }
 
 /// Measures a lock in the workload.
-struct Measure<'a> {
+struct MeasureVisitor<'a> {
     spec: &'a WorkloadSpec,
     conditions: &'a Conditions<'a>,
 }
 
-impl VisitLock for Measure<'_> {
-    type Out = Result<Vec<Row>, End>;
+impl BenchLockVisitor for MeasureVisitor<'_> {
+    type Output = Result<Vec<Row>, End>;
 
-    fn visit<L: BenchLock>(self) -> Self::Out {
-        with_kind::<L, _>(MeasureErased(self))
+    fn visit<L: BenchLock>(self) -> Self::Output {
+        with_kind::<L, _>(MeasureErasedVisitor(self))
     }
 }
 
-struct MeasureErased<'a>(Measure<'a>);
+struct MeasureErasedVisitor<'a>(MeasureVisitor<'a>);
 
-impl VisitLock for MeasureErased<'_> {
-    type Out = Result<Vec<Row>, End>;
+impl BenchLockVisitor for MeasureErasedVisitor<'_> {
+    type Output = Result<Vec<Row>, End>;
 
-    fn visit<E: BenchLock>(self) -> Self::Out {
-        workload::run_simulated::<Marked<E>>(self.0.spec, self.0.conditions)
+    fn visit<E: BenchLock>(self) -> Self::Output {
+        workload::run_simulated::<MarkedLock<E>>(self.0.spec, self.0.conditions)
     }
 }
 
 /// A lock that tells the simulation who asks for it and who has it. That takes no time, and no room.
 #[repr(transparent)]
-struct Marked<L>(L);
+struct MarkedLock<L>(L);
 
-impl<L: BenchLock> BenchLock for Marked<L> {
+impl<L: BenchLock> BenchLock for MarkedLock<L> {
     fn new() -> Self {
-        Marked(L::new())
+        MarkedLock(L::new())
     }
 
     #[inline(always)]

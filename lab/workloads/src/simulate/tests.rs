@@ -3,10 +3,10 @@
 use super::*;
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
+use crate::execution::simulated;
 use crate::plan::{Pin, Point};
-use crate::workload::tests::Broken;
+use crate::workload::tests::BrokenLock;
 use crate::workload::{self, WorkloadSpec};
-use crate::world::simulated;
 use ondeck_core::{Atomic, Platform};
 use ondeck_report::row::{COLUMNS, Row};
 use ondeck_sim::{Options, SimU32};
@@ -53,12 +53,12 @@ fn a_machine_with_fewer_cores_has_a_name_of_its_own() {
     assert_eq!([name(None), name(Some(4)), name(Some(8))], ["m1", "m1-cores-4", "m1-cores-8"]);
 }
 
-/// Forgets to wake after a while: whoever comes then sleeps for good.
-struct Sleepy(SimU32);
+/// Forgets to wake after a while: the next waiter sleeps for good.
+struct SleepyLock(SimU32);
 
-impl BenchLock for Sleepy {
+impl BenchLock for SleepyLock {
     fn new() -> Self {
-        Sleepy(Atomic::new(0))
+        SleepyLock(Atomic::new(0))
     }
 
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
@@ -115,14 +115,14 @@ fn end_of<L: BenchLock>(workload: &str) -> Failure {
 #[test]
 fn two_threads_inside_are_found_out() {
     for workload in ["sections", "sections/none", "sections/near", "sections/far", "aim7"] {
-        let failure = end_of::<Broken>(workload);
+        let failure = end_of::<BrokenLock>(workload);
         assert!(matches!(failure, Failure::LostUpdate { .. }), "{workload}: {failure}");
     }
 }
 
 #[test]
 fn threads_that_sleep_for_good_are_told_with_where_they_sleep() {
-    let failure = end_of::<Sleepy>("sections");
+    let failure = end_of::<SleepyLock>("sections");
     let text = failure.to_string();
     assert!(matches!(failure, Failure::Stuck { .. }), "{text}");
     assert!(text.lines().next().unwrap().contains("no progress for 1.0 s"), "{text}");
@@ -131,11 +131,11 @@ fn threads_that_sleep_for_good_are_told_with_where_they_sleep() {
 }
 
 /// Lets nobody in who once comes while it is held, until long after the window.
-struct Captured(SimU32);
+struct CapturedLock(SimU32);
 
-impl BenchLock for Captured {
+impl BenchLock for CapturedLock {
     fn new() -> Self {
-        Captured(Atomic::new(0))
+        CapturedLock(Atomic::new(0))
     }
 
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
@@ -154,7 +154,7 @@ impl BenchLock for Captured {
 
 #[test]
 fn a_thread_that_gets_nothing_has_waited_all_the_time() {
-    let row = measured_with::<Captured>("mutex-contention").unwrap().remove(0);
+    let row = measured_with::<CapturedLock>("mutex-contention").unwrap().remove(0);
     assert_eq!(row.min_share, Some(0.0), "{row:?}");
     // The timed window is half of the counting window.
     let timed_ns = WINDOW_NS as f64 / 2.0;

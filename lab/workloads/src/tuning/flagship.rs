@@ -4,7 +4,7 @@
 //! there is one type that reads them from a place, which is filled anew before each measurement. Hence variants of one lock
 //! can stand side by side in one run, measured in turns like any other locks.
 
-use crate::bench_lock::{Family, VisitLock};
+use crate::bench_lock::{BenchLockVisitor, Family};
 use ondeck_core::{Hardware, Platform};
 use ondeck_lineage::ondeck::{BALANCED, ENTRY, LOW_LATENCY, Policy, RawOndeck, THROUGHPUT, Tuning};
 use ondeck_sim::Simulated;
@@ -86,7 +86,7 @@ fn unknown(part: &str) -> String {
 
 /// A platform with a place where a lock that is measured finds its constants. One lock is measured at a time, so one place
 /// is enough.
-pub trait Place: Platform {
+pub trait TuningSlot: Platform {
     /// Puts `tuning` there, for all locks that are made from now on.
     fn put(tuning: &'static Tuning);
 
@@ -97,7 +97,7 @@ pub trait Place: Platform {
 static SWEPT: AtomicPtr<Tuning> = AtomicPtr::new(ptr::from_ref(&BALANCED).cast_mut());
 
 /// One for all: threads of all cores look there.
-impl Place for Hardware {
+impl TuningSlot for Hardware {
     fn put(tuning: &'static Tuning) {
         SWEPT.store(ptr::from_ref(tuning).cast_mut(), Release);
     }
@@ -114,7 +114,7 @@ thread_local! {
 }
 
 /// One per run: each is computed by one thread of the system, and several are at once.
-impl Place for Simulated {
+impl TuningSlot for Simulated {
     fn put(tuning: &'static Tuning) {
         SIMULATED.set(tuning);
     }
@@ -125,9 +125,9 @@ impl Place for Simulated {
 }
 
 /// The policy whose constants are in a place.
-struct Swept<P>(PhantomData<P>);
+struct SweptPolicy<P>(PhantomData<P>);
 
-impl<P: Place> Policy for Swept<P> {
+impl<P: TuningSlot> Policy for SweptPolicy<P> {
     #[inline]
     fn tuning() -> &'static Tuning {
         P::tuning()
@@ -147,9 +147,9 @@ pub(super) fn kept(tuning: Tuning) -> &'static Tuning {
 }
 
 /// Does `visitor` with the flagship with `tuning`.
-pub(super) fn visit<P: Place, V: VisitLock>(tuning: &'static Tuning, visitor: V) -> V::Out {
+pub(super) fn visit<P: TuningSlot, V: BenchLockVisitor>(tuning: &'static Tuning, visitor: V) -> V::Output {
     P::put(tuning);
-    visitor.visit::<Family<RawOndeck<P, Swept<P>>>>()
+    visitor.visit::<Family<RawOndeck<P, SweptPolicy<P>>>>()
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
         let rotate_ns = |rotate_ns| Tuning { rotate_ns, ..BALANCED };
         for tuning in [rotate_ns(1), rotate_ns(2), rotate_ns(1)] {
             Simulated::put(kept(tuning));
-            assert_eq!(*Swept::<Simulated>::tuning(), tuning);
+            assert_eq!(*SweptPolicy::<Simulated>::tuning(), tuning);
         }
         assert!(ptr::eq(kept(rotate_ns(1)), kept(rotate_ns(1))), "kept once");
     }

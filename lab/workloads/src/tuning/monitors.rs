@@ -1,6 +1,6 @@
 //! The settings that dotnet/coreclr PR 14216 shows its monitors with. Each is a type, so each is compiled.
 
-use crate::bench_lock::{Inflatable, VisitLock};
+use crate::bench_lock::{BenchLockVisitor, Inflatable};
 use ondeck_core::Platform;
 use ondeck_lineage::{LowerSpin, NoSpin};
 
@@ -39,7 +39,7 @@ macro_rules! monitors {
         }
 
         /// Does `visitor` with the lock called `name`, which is one of [`LOCKS`].
-        pub(super) fn visit<P: Platform, V: VisitLock>(name: &str, spin: Spin, visitor: V) -> V::Out {
+        pub(super) fn visit<P: Platform, V: BenchLockVisitor>(name: &str, spin: Spin, visitor: V) -> V::Output {
             $(if name == ondeck_lineage::$file::ENTRY.name {
                 use ondeck_lineage::$lock as Lock;
                 return match spin {

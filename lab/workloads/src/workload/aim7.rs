@@ -12,8 +12,8 @@
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
+use crate::execution::{CachePadded, Execution};
 use crate::measure::{Job, Meter, measure, units_per_ns};
-use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
 use ondeck_sim::Random;
@@ -73,12 +73,12 @@ fn draw_in_progress(random: &mut Random) -> f64 {
     f64::from(length) / 1000.0
 }
 
-struct Aim7<L, W: World> {
-    mutex: Alone<L>,
+struct Aim7<L, E: Execution> {
+    mutex: CachePadded<L>,
     /// What the mutex guards.
-    count: Alone<W::U64>,
+    count: CachePadded<E::U64>,
     /// What all write without it.
-    shared: Alone<W::U64>,
+    shared: CachePadded<E::U64>,
     units_per_ns: f64,
 }
 
@@ -89,25 +89,25 @@ struct Task {
     acquisitions: u64,
 }
 
-impl<L: BenchLock, W: World> Aim7<L, W> {
+impl<L: BenchLock, E: Execution> Aim7<L, E> {
     fn units(&self, ns: f64) -> u32 {
         (ns * self.units_per_ns) as u32
     }
 
     #[inline(always)]
     fn section(&self, hold: u32) {
-        // As in `sections`: whoever else is inside in between is found out.
+        // As in `sections`: another thread inside in between is found out.
         let count = self.count.0.load(Relaxed);
-        W::spend(hold);
+        E::spend(hold);
         self.count.0.store(count + 1, Relaxed);
     }
 }
 
-impl<L: BenchLock, W: World> Job for Aim7<L, W> {
+impl<L: BenchLock, E: Execution> Job for Aim7<L, E> {
     type Local = Task;
 
     fn local(&self, me: u32) -> Task {
-        let mut random = W::random(me);
+        let mut random = E::random(me);
         let first = (draw_in_progress(&mut random), 1 + random.below(HIGH_SYSTIME.acquisitions));
         Task { random, first: Some(first), acquisitions: 0 }
     }
@@ -119,11 +119,11 @@ impl<L: BenchLock, W: World> Job for Aim7<L, W> {
         let (piece, hold) = (self.units(outside_ns / f64::from(shared_writes + 1)), self.units(hold_ns));
         for _ in 0..n {
             for _ in 0..shared_writes {
-                W::spend(piece);
+                E::spend(piece);
                 self.shared.0.fetch_add(1, Relaxed);
             }
-            W::spend(piece);
-            W::unpreempted(|| meter.around(|| self.mutex.0.with(|| self.section(hold))));
+            E::spend(piece);
+            E::unpreempted(|| meter.around(|| self.mutex.0.with(|| self.section(hold))));
             task.acquisitions += 1;
         }
     }
@@ -137,17 +137,17 @@ impl<L: BenchLock, W: World> Job for Aim7<L, W> {
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
-    let units_per_ns = units_per_ns::<W>(conditions)?;
-    let zero = || Alone(W::U64::new(0));
-    let job = Aim7::<L, W> { mutex: Alone(L::new()), count: zero(), shared: zero(), units_per_ns };
-    measure::<W, _>(conditions, Arc::new(job), true)
+pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions) -> Result<Row, End> {
+    let units_per_ns = units_per_ns::<E>(conditions)?;
+    let zero = || CachePadded(E::U64::new(0));
+    let job = Aim7::<L, E> { mutex: CachePadded(L::new()), count: zero(), shared: zero(), units_per_ns };
+    measure::<E, _>(conditions, Arc::new(job), true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Bare;
+    use crate::measure::NoClock;
     use crate::peers::Std;
     use ondeck_core::Hardware;
 
@@ -164,15 +164,16 @@ mod tests {
 
     #[test]
     fn the_first_test_is_found_begun_and_the_others_are_whole() {
-        let zero = || Alone(Atomic::new(0));
-        let job = Aim7::<Std, Hardware> { mutex: Alone(Std::new()), count: zero(), shared: zero(), units_per_ns: 0.0 };
+        let zero = || CachePadded(Atomic::new(0));
+        let job =
+            Aim7::<Std, Hardware> { mutex: CachePadded(Std::new()), count: zero(), shared: zero(), units_per_ns: 0.0 };
         let whole = u64::from(HIGH_SYSTIME.acquisitions);
         let mut firsts = Vec::new();
         for me in 0..50 {
             let mut task = job.local(me);
-            job.turn(&mut task, &mut Bare);
+            job.turn(&mut task, &mut NoClock);
             firsts.push(task.acquisitions);
-            job.turn(&mut task, &mut Bare);
+            job.turn(&mut task, &mut NoClock);
             assert_eq!(task.acquisitions, firsts[me as usize] + whole);
         }
         assert!(firsts.iter().all(|first| (1..=whole).contains(first)));

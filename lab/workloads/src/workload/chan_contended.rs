@@ -6,8 +6,8 @@
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
+use crate::execution::{CachePadded, Execution};
 use crate::measure::{Job, Meter, measure};
-use crate::world::{Alone, World};
 use ondeck_core::{Atomic, Platform};
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -18,33 +18,33 @@ const BURST: u64 = 100;
 
 /// The channel. The order of the fields and the offset of the lock in its line are those of `hchan`.
 #[repr(C, align(128))]
-struct Channel<L, W: World> {
+struct Channel<L, E: Execution> {
     // First line of 64 bytes.
-    queued: W::U64,
-    capacity: W::U64,
+    queued: E::U64,
+    capacity: E::U64,
     /// Stands for the pointer to the buffer, which is read with the rest.
-    buffer_at: W::U64,
-    closed: W::U64,
-    send_at: W::U64,
-    receive_at: W::U64,
+    buffer_at: E::U64,
+    closed: E::U64,
+    send_at: E::U64,
+    receive_at: E::U64,
     /// Not in the original: sends and receives that were done, to be compared with what the threads think.
-    done: W::U64,
-    _fill: W::U64,
+    done: E::U64,
+    _fill: E::U64,
     // Second line: who waits to receive and to send (first and last), then the lock.
-    receivers: [W::U64; 2],
-    senders: [W::U64; 2],
+    receivers: [E::U64; 2],
+    senders: [E::U64; 2],
     lock: L,
     // Lines of their own.
-    slots: Slots<W>,
+    slots: Slots<E>,
 }
 
 /// The buffer, in chunks.
-type Slots<W> = Box<[Alone<[<W as Platform>::U64; SLOTS]>]>;
+type Slots<E> = Box<[CachePadded<[<E as Platform>::U64; SLOTS]>]>;
 
 /// Room for so many.
-fn slots<W: World>(capacity: u64) -> Slots<W> {
+fn slots<E: Execution>(capacity: u64) -> Slots<E> {
     let chunks = capacity.div_ceil(SLOTS as u64);
-    (0..chunks).map(|_| Alone(std::array::from_fn(|_| W::U64::new(0)))).collect()
+    (0..chunks).map(|_| CachePadded(std::array::from_fn(|_| E::U64::new(0)))).collect()
 }
 
 /// Calling and leaving the channel, outside its lock. Chosen so that with one thread a channel operation takes about what was
@@ -54,13 +54,13 @@ const CALL_CYCLES: u32 = 16;
 /// Slots of 8 bytes per chunk of the buffer.
 const SLOTS: usize = 16;
 
-impl<L: BenchLock, W: World> Channel<L, W> {
+impl<L: BenchLock, E: Execution> Channel<L, E> {
     fn new(threads: u32) -> Self {
-        let word = || W::U64::new(0);
+        let word = || E::U64::new(0);
         let capacity = BURST * u64::from(threads);
         Channel {
             queued: word(),
-            capacity: W::U64::new(capacity),
+            capacity: E::U64::new(capacity),
             buffer_at: word(),
             closed: word(),
             send_at: word(),
@@ -70,18 +70,18 @@ impl<L: BenchLock, W: World> Channel<L, W> {
             receivers: [word(), word()],
             senders: [word(), word()],
             lock: L::new(),
-            slots: slots::<W>(capacity),
+            slots: slots::<E>(capacity),
         }
     }
 
     #[inline(always)]
-    fn slot(&self, at: u64) -> &W::U64 {
+    fn slot(&self, at: u64) -> &E::U64 {
         &self.slots[at as usize / SLOTS].0[at as usize % SLOTS]
     }
 
     /// Moves a position on by one, around the buffer.
     #[inline(always)]
-    fn advance(&self, position: &W::U64) -> u64 {
+    fn advance(&self, position: &E::U64) -> u64 {
         let at = position.load(Relaxed);
         let next = at + 1;
         position.store(if next == self.capacity.load(Relaxed) { 0 } else { next }, Relaxed);
@@ -92,7 +92,7 @@ impl<L: BenchLock, W: World> Channel<L, W> {
     /// left alone so that the threads' counts will not match.
     #[inline(always)]
     fn send(&self, value: u64) {
-        W::instructions(CALL_CYCLES);
+        E::instructions(CALL_CYCLES);
         self.lock.with(|| {
             let must_wait = self.closed.load(Relaxed) != 0 || self.receivers[0].load(Relaxed) != 0;
             let queued = self.queued.load(Relaxed);
@@ -101,14 +101,14 @@ impl<L: BenchLock, W: World> Channel<L, W> {
             }
             self.slot(self.advance(&self.send_at)).store(value, Relaxed);
             self.queued.store(queued + 1, Relaxed);
-            W::add_one(&self.done);
+            E::add_one(&self.done);
         });
     }
 
     /// Takes a value out. As in [`send`](Channel::send), there is one.
     #[inline(always)]
     fn receive(&self) -> u64 {
-        W::instructions(CALL_CYCLES);
+        E::instructions(CALL_CYCLES);
         self.lock.with(|| {
             let must_wait = self.closed.load(Relaxed) != 0 || self.senders[0].load(Relaxed) != 0;
             let queued = self.queued.load(Relaxed);
@@ -119,13 +119,13 @@ impl<L: BenchLock, W: World> Channel<L, W> {
             let value = slot.load(Relaxed);
             slot.store(0, Relaxed);
             self.queued.store(queued - 1, Relaxed);
-            W::add_one(&self.done);
+            E::add_one(&self.done);
             value
         })
     }
 }
 
-impl<L: BenchLock, W: World> Job for Channel<L, W> {
+impl<L: BenchLock, E: Execution> Job for Channel<L, E> {
     type Local = ();
 
     fn local(&self, _me: u32) {}
@@ -150,8 +150,8 @@ impl<L: BenchLock, W: World> Job for Channel<L, W> {
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
-    measure::<W, _>(conditions, Arc::new(Channel::<L, W>::new(conditions.threads)), true)
+pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions) -> Result<Row, End> {
+    measure::<E, _>(conditions, Arc::new(Channel::<L, E>::new(conditions.threads)), true)
 }
 
 #[cfg(test)]

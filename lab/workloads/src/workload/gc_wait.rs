@@ -12,9 +12,9 @@
 //! oversubscription does. There is no lock, and nothing under one that could be lost; the column `lock` names the policy.
 
 use crate::conditions::{Conditions, End};
-use crate::crew::{COUNT, Crew, STOP, Stage, watch};
+use crate::execution::{CachePadded, Execution};
 use crate::measure::{Timings, count_window, units_per_ns};
-use crate::world::{Alone, World};
+use crate::thread_group::{COUNT, GroupState, STOP, ThreadGroup, watch};
 use ondeck_core::Atomic;
 use ondeck_lineage::{SpinPolicy, SpinWait};
 use ondeck_report::row::Row;
@@ -62,30 +62,30 @@ impl Holds {
     }
 }
 
-struct Statuses<W: World> {
+struct Statuses<E: Execution> {
     /// One per thread: odd while in the passing state, and never twice the same.
-    words: Box<[Alone<W::U64>]>,
+    words: Box<[CachePadded<E::U64>]>,
     holds: &'static Holds,
     policy: SpinPolicy,
     units_per_ns: f64,
 }
 
-impl<W: World> Statuses<W> {
+impl<E: Execution> Statuses<E> {
     fn new(threads: u32, holds: &'static Holds, policy: SpinPolicy, units_per_ns: f64) -> Self {
-        let words = (0..threads).map(|_| Alone(W::U64::new(0))).collect();
+        let words = (0..threads).map(|_| CachePadded(E::U64::new(0))).collect();
         Statuses { words, holds, policy, units_per_ns }
     }
 
     /// All that a thread does; gives its waits in the counting window, in nanoseconds.
-    fn work(&self, stage: &Stage<W>, me: u32) -> Timings {
-        let (mut random, mut n_waits, mut waited) = (W::random(me), 0, Timings::default());
-        while stage.phase() != STOP {
+    fn work(&self, state: &GroupState<E>, me: u32) -> Timings {
+        let (mut random, mut n_waits, mut waited) = (E::random(me), 0, Timings::default());
+        while state.phase() != STOP {
             self.pass_through(me, &mut random);
             if let Some(ticks) = self.wait_for(self.other(me, &mut random)) {
                 n_waits += 1;
-                stage.counter(me).store(n_waits, Relaxed);
-                if stage.phase() == COUNT {
-                    waited.record((ticks as f64 * W::ns_per_tick()) as u64);
+                state.counter(me).store(n_waits, Relaxed);
+                if state.phase() == COUNT {
+                    waited.record((ticks as f64 * E::ns_per_tick()) as u64);
                 }
             }
             self.spend(&mut random);
@@ -115,31 +115,31 @@ impl<W: World> Statuses<W> {
         if seen.is_multiple_of(2) {
             return None;
         }
-        let began = W::ticks();
-        SpinWait::<W>::with_policy(self.policy).wait_until(|| word.load(Acquire) != seen);
-        Some(W::ticks().saturating_sub(began))
+        let began = E::ticks();
+        SpinWait::<E>::with_policy(self.policy).wait_until(|| word.load(Acquire) != seen);
+        Some(E::ticks().saturating_sub(began))
     }
 
     fn spend(&self, random: &mut Random) {
-        W::spend((self.holds.draw_ns(random) * self.units_per_ns) as u32);
+        E::spend((self.holds.draw_ns(random) * self.units_per_ns) as u32);
     }
 }
 
-pub(crate) fn run<W: World>(conditions: &Conditions, policy: SpinPolicy) -> Result<Vec<Row>, End> {
-    [&STATUS, &SCAN].into_iter().map(|holds| measure::<W>(conditions, holds, policy)).collect()
+pub(crate) fn run<E: Execution>(conditions: &Conditions, policy: SpinPolicy) -> Result<Vec<Row>, End> {
+    [&STATUS, &SCAN].into_iter().map(|holds| measure::<E>(conditions, holds, policy)).collect()
 }
 
-fn measure<W: World>(conditions: &Conditions, holds: &'static Holds, policy: SpinPolicy) -> Result<Row, End> {
-    let pace = units_per_ns::<W>(conditions)?;
-    let statuses = Statuses::<W>::new(conditions.threads, holds, policy, pace);
-    let body = Arc::new(move |stage: &Stage<W>, me| statuses.work(stage, me));
-    let crew = Crew::start(conditions, conditions.threads, body)?;
-    crew.begin();
-    watch(&[&crew], conditions.warm_up_ns())?;
+fn measure<E: Execution>(conditions: &Conditions, holds: &'static Holds, policy: SpinPolicy) -> Result<Row, End> {
+    let pace = units_per_ns::<E>(conditions)?;
+    let statuses = Statuses::<E>::new(conditions.threads, holds, policy, pace);
+    let body = Arc::new(move |state: &GroupState<E>, me| statuses.work(state, me));
+    let group = ThreadGroup::start(conditions, conditions.threads, body)?;
+    group.begin();
+    watch(&[&group], conditions.warm_up_ns())?;
     let mut row = Row { workload: format!("{}/{}", conditions.workload, holds.name), ..conditions.row() };
-    count_window(&crew, conditions, 1, &mut row)?;
+    count_window(&group, conditions, 1, &mut row)?;
     let mut waited = Timings::default();
-    crew.dismiss()?.iter().for_each(|theirs| waited.merge(theirs));
+    group.dismiss()?.iter().for_each(|theirs| waited.merge(theirs));
     // How many waits there are is a matter of chance.
     waited.fill(1.0, &mut row);
     row.waits = Some(waited.spread);

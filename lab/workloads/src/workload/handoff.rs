@@ -7,9 +7,9 @@
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
-use crate::crew::{COUNT, Crew, STOP, Stage, watch};
+use crate::execution::{CachePadded, Execution};
 use crate::measure::{Timings, count_window};
-use crate::world::{Alone, World};
+use crate::thread_group::{COUNT, GroupState, STOP, ThreadGroup, watch};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -34,31 +34,31 @@ const UNKNOWN_NS: u64 = 100_000;
 const GIVER: u64 = 0;
 const TAKER: u64 = 1;
 
-struct Handoff<L, W: World> {
-    lock: Alone<L>,
+struct Handoff<L, E: Execution> {
+    lock: CachePadded<L>,
     /// Acquisitions of both.
-    count: Alone<W::U64>,
-    baton: Alone<Baton<W>>,
+    count: CachePadded<E::U64>,
+    baton: CachePadded<Baton<E>>,
     hold: Hold,
 }
 
-struct Baton<W: World> {
-    turn: W::U64,
+struct Baton<E: Execution> {
+    turn: E::U64,
     /// When the taker acquired, in ticks; written after its release, for the giver to read on its turn.
-    taken: W::U64,
+    taken: E::U64,
 }
 
-impl<W: World> Baton<W> {
+impl<E: Execution> Baton<E> {
     /// Stays on the core until it is `whose` turn, or until all is over, which gives false. Yields now and then: the
     /// two may share one core.
-    fn wait_for_turn(&self, whose: u64, stage: &Stage<W>) -> bool {
+    fn wait_for_turn(&self, whose: u64, state: &GroupState<E>) -> bool {
         let mut pauses = 0u32;
         while self.turn.load(Acquire) != whose {
-            if stage.phase() == STOP {
+            if state.phase() == STOP {
                 return false;
             }
             pauses += 1;
-            if pauses.is_multiple_of(10_000) { W::yield_now() } else { W::pause() }
+            if pauses.is_multiple_of(10_000) { E::yield_now() } else { E::pause() }
         }
         true
     }
@@ -66,34 +66,34 @@ impl<W: World> Baton<W> {
 
 /// What the two bring home.
 #[derive(Default)]
-struct Passes {
+struct PassReport {
     /// Acquisitions made.
     acquired: u64,
     /// Passes in the counting window, in ticks. The giver's only.
     timed: Timings,
 }
 
-impl<L: BenchLock, W: World> Handoff<L, W> {
+impl<L: BenchLock, E: Execution> Handoff<L, E> {
     fn new(hold: Hold) -> Self {
-        let baton = Baton { turn: W::U64::new(GIVER), taken: W::U64::new(0) };
-        Handoff { lock: Alone(L::new()), count: Alone(W::U64::new(0)), baton: Alone(baton), hold }
+        let baton = Baton { turn: E::U64::new(GIVER), taken: E::U64::new(0) };
+        Handoff { lock: CachePadded(L::new()), count: CachePadded(E::U64::new(0)), baton: CachePadded(baton), hold }
     }
 }
 
 /// The two parts, whatever the lock is.
-trait Parts<W: World>: Send + Sync {
+trait HandoffRoles<E: Execution>: Send + Sync {
     /// The giver's.
-    fn give(&self, stage: &Stage<W>) -> Passes;
+    fn give(&self, state: &GroupState<E>) -> PassReport;
     /// The taker's.
-    fn take(&self, stage: &Stage<W>) -> Passes;
+    fn take(&self, state: &GroupState<E>) -> PassReport;
     /// Acquisitions of both.
     fn updates(&self) -> u64;
 }
 
-impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
-    fn give(&self, stage: &Stage<W>) -> Passes {
-        let mut passes = Passes::default();
-        while stage.phase() != STOP {
+impl<L: BenchLock, E: Execution> HandoffRoles<E> for Handoff<L, E> {
+    fn give(&self, state: &GroupState<E>) -> PassReport {
+        let mut passes = PassReport::default();
+        while state.phase() != STOP {
             let released = self.lock.0.with(|| {
                 let count = self.count.0.load(Relaxed) + 1;
                 self.count.0.store(count, Relaxed);
@@ -102,26 +102,26 @@ impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
                 // Once more: should the taker be inside already, its update is lost and will be missed. The line is
                 // still here, so this costs the pass nothing.
                 self.count.0.store(count, Relaxed);
-                W::ticks()
+                E::ticks()
             });
             passes.acquired += 1;
-            if !self.baton.0.wait_for_turn(GIVER, stage) {
+            if !self.baton.0.wait_for_turn(GIVER, state) {
                 break;
             }
-            if stage.phase() == COUNT {
+            if state.phase() == COUNT {
                 passes.timed.record(self.baton.0.taken.load(Relaxed).saturating_sub(released));
             }
-            stage.counter(0).store(passes.acquired, Relaxed);
+            state.counter(0).store(passes.acquired, Relaxed);
         }
         passes
     }
 
-    fn take(&self, stage: &Stage<W>) -> Passes {
-        let mut passes = Passes::default();
-        while self.baton.0.wait_for_turn(TAKER, stage) {
+    fn take(&self, state: &GroupState<E>) -> PassReport {
+        let mut passes = PassReport::default();
+        while self.baton.0.wait_for_turn(TAKER, state) {
             let taken = self.lock.0.with(|| {
-                let taken = W::ticks();
-                W::add_one(&self.count.0);
+                let taken = E::ticks();
+                E::add_one(&self.count.0);
                 taken
             });
             passes.acquired += 1;
@@ -136,37 +136,37 @@ impl<L: BenchLock, W: World> Parts<W> for Handoff<L, W> {
     }
 }
 
-impl<L: BenchLock, W: World> Handoff<L, W> {
+impl<L: BenchLock, E: Execution> Handoff<L, E> {
     fn wait_for_sleeper(&self) {
         if self.hold == Hold::Short {
             return;
         }
-        let began = W::now_ns();
+        let began = E::now_ns();
         while self.lock.0.shows_sleeper() != Some(true) {
-            if W::now_ns() - began >= UNKNOWN_NS {
+            if E::now_ns() - began >= UNKNOWN_NS {
                 return;
             }
-            W::pause();
+            E::pause();
         }
-        W::pause_ns(FALL_ASLEEP_NS as u32);
+        E::pause_ns(FALL_ASLEEP_NS as u32);
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, hold: Hold) -> Result<Row, End> {
-    measure::<W>(conditions, Arc::new(Handoff::<L, W>::new(hold)))
+pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions, hold: Hold) -> Result<Row, End> {
+    measure::<E>(conditions, Arc::new(Handoff::<L, E>::new(hold)))
 }
 
-fn measure<W: World>(conditions: &Conditions, parts: Arc<dyn Parts<W>>) -> Result<Row, End> {
+fn measure<E: Execution>(conditions: &Conditions, parts: Arc<dyn HandoffRoles<E>>) -> Result<Row, End> {
     let theirs = parts.clone();
-    let body = move |stage: &Stage<W>, me| if me == 0 { theirs.give(stage) } else { theirs.take(stage) };
-    let crew = Crew::start(conditions, 2, Arc::new(body))?;
-    crew.begin();
-    watch(&[&crew], conditions.warm_up_ns())?;
+    let body = move |state: &GroupState<E>, me| if me == 0 { theirs.give(state) } else { theirs.take(state) };
+    let group = ThreadGroup::start(conditions, 2, Arc::new(body))?;
+    group.begin();
+    watch(&[&group], conditions.warm_up_ns())?;
     let mut row = conditions.row();
-    count_window(&crew, conditions, 1, &mut row)?;
-    let passes = crew.dismiss()?;
+    count_window(&group, conditions, 1, &mut row)?;
+    let passes = group.dismiss()?;
     conditions.check_updates(passes.iter().map(|of| of.acquired).sum(), parts.updates())?;
     // A round is mostly the giver's hold time, so its rate says nothing, and the two threads take turns by construction.
-    passes[0].timed.fill(W::ns_per_tick(), &mut row);
+    passes[0].timed.fill(E::ns_per_tick(), &mut row);
     Ok(row)
 }

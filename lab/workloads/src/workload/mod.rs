@@ -1,4 +1,4 @@
-//! What the threads do with the lock. Each workload is written once, over a lock and a world.
+//! What the threads do with the lock. Each workload is written once, over a lock and a platform.
 //!
 //! Every workload with a lock counts, with plain loads and stores under it, what its threads count for themselves; at the
 //! end the two must agree, or the lock let two threads in at once. `gc-wait` compares policies of waiting without one.
@@ -23,27 +23,27 @@ pub use spec::{Data, Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, Worklo
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
-use crate::world::{Simulated, World};
-use monitor::Counted;
+use crate::execution::{Execution, Simulated};
+use monitor::CountedOps;
 use ondeck_lineage::SpinPolicy;
 use ondeck_report::row::Row;
 
 /// Measures lock `L` in the workload `spec`.
-pub(crate) fn run<L: BenchLock, W: World>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
+pub(crate) fn run<L: BenchLock, E: Execution>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Vec<Row>, End> {
     let one = |row: Result<Row, End>| row.map(|row| vec![row]);
     match spec.kind {
-        Kind::Solo => one(solo::run::<L, W>(conditions)),
-        Kind::MutexContention => one(mutex_contention::run::<L, W>(conditions)),
-        Kind::MutexCapture => one(mutex_capture::run::<L, W>(conditions)),
-        Kind::HandoffFast => one(handoff::run::<L, W>(conditions, handoff::Hold::Short)),
-        Kind::HandoffSlow => one(handoff::run::<L, W>(conditions, handoff::Hold::UntilAsleep)),
-        Kind::ChanContended => one(chan_contended::run::<L, W>(conditions)),
-        Kind::Sections => one(sections::run::<L, W>(conditions, spec.cs, spec.out, spec.data)),
-        Kind::Spike => spike::run::<L, W>(conditions),
-        Kind::LockBench => one(lock_bench::run::<L, W>(conditions, spec.locks)),
-        Kind::MonitorThroughput => one(monitor::run::<L, W>(conditions, Counted::All)),
-        Kind::MonitorLatency => one(monitor::run::<L, W>(conditions, Counted::Passes)),
-        Kind::MonitorTryEnter => monitor_try_enter::run::<L, W>(conditions),
+        Kind::Solo => one(solo::run::<L, E>(conditions)),
+        Kind::MutexContention => one(mutex_contention::run::<L, E>(conditions)),
+        Kind::MutexCapture => one(mutex_capture::run::<L, E>(conditions)),
+        Kind::HandoffFast => one(handoff::run::<L, E>(conditions, handoff::Hold::Short)),
+        Kind::HandoffSlow => one(handoff::run::<L, E>(conditions, handoff::Hold::UntilAsleep)),
+        Kind::ChanContended => one(chan_contended::run::<L, E>(conditions)),
+        Kind::Sections => one(sections::run::<L, E>(conditions, spec.cs, spec.out, spec.data)),
+        Kind::Spike => spike::run::<L, E>(conditions),
+        Kind::LockBench => one(lock_bench::run::<L, E>(conditions, spec.locks)),
+        Kind::MonitorThroughput => one(monitor::run::<L, E>(conditions, CountedOps::All)),
+        Kind::MonitorLatency => one(monitor::run::<L, E>(conditions, CountedOps::Passes)),
+        Kind::MonitorTryEnter => monitor_try_enter::run::<L, E>(conditions),
         Kind::Aim7 => unreachable!("it is for the simulator, which runs it by `run_simulated`"),
         Kind::GcWait => unreachable!("it is measured with a policy, by `run_wait`"),
     }
@@ -58,6 +58,6 @@ pub(crate) fn run_simulated<L: BenchLock>(spec: &WorkloadSpec, conditions: &Cond
 }
 
 /// Measures a policy of waiting in the workload without a lock.
-pub(crate) fn run_wait<W: World>(policy: SpinPolicy, conditions: &Conditions) -> Result<Vec<Row>, End> {
-    gc_wait::run::<W>(conditions, policy)
+pub(crate) fn run_wait<E: Execution>(policy: SpinPolicy, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    gc_wait::run::<E>(conditions, policy)
 }

@@ -7,8 +7,8 @@
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
+use crate::execution::{CachePadded, Execution};
 use crate::measure::{Job, Meter, measure};
-use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
 use ondeck_sim::Random;
@@ -19,15 +19,15 @@ use std::sync::atomic::Ordering::Relaxed;
 const LEAST: u32 = 4;
 const CHOICES: u32 = 6;
 
-struct Monitor<L, W: World> {
-    lock: Alone<L>,
-    data: Alone<Data<W>>,
-    counted: Counted,
+struct Monitor<L, E: Execution> {
+    lock: CachePadded<L>,
+    data: CachePadded<Data<E>>,
+    counted: CountedOps,
 }
 
 /// Which acquisitions are operations.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Counted {
+pub(crate) enum CountedOps {
     /// All of them.
     All,
     /// Those that follow another thread's.
@@ -35,27 +35,27 @@ pub(crate) enum Counted {
 }
 
 /// One line, which the original writes too, inside and outside.
-struct Data<W: World> {
+struct Data<E: Execution> {
     /// What the original adds its numbers to. Written by all threads at once, so it means nothing.
-    sum: W::U64,
+    sum: E::U64,
     /// Acquisitions, and the number of the thread that made the last one, from 1; guarded.
-    count: W::U64,
-    last: W::U64,
+    count: E::U64,
+    last: E::U64,
 }
 
-struct Mine {
+struct ThreadTally {
     me: u64,
     random: Random,
     /// Acquisitions that followed another thread's.
     passes: u64,
 }
 
-impl<L: BenchLock, W: World> Monitor<L, W> {
+impl<L: BenchLock, E: Execution> Monitor<L, E> {
     #[inline(always)]
     fn work(&self, number: u32) {
-        W::barrier();
+        E::barrier();
         let sum = &self.data.0.sum;
-        sum.store(sum.load(Relaxed).wrapping_add(u64::from(W::fib(number))), Relaxed);
+        sum.store(sum.load(Relaxed).wrapping_add(u64::from(E::fib(number))), Relaxed);
     }
 
     /// Everything inside; gives whether another thread was inside before.
@@ -71,15 +71,15 @@ impl<L: BenchLock, W: World> Monitor<L, W> {
     }
 }
 
-impl<L: BenchLock, W: World> Job for Monitor<L, W> {
-    type Local = Mine;
+impl<L: BenchLock, E: Execution> Job for Monitor<L, E> {
+    type Local = ThreadTally;
 
-    fn local(&self, me: u32) -> Mine {
-        Mine { me: u64::from(me) + 1, random: W::random(me), passes: 0 }
+    fn local(&self, me: u32) -> ThreadTally {
+        ThreadTally { me: u64::from(me) + 1, random: E::random(me), passes: 0 }
     }
 
     #[inline(always)]
-    fn turn<M: Meter>(&self, mine: &mut Mine, meter: &mut M) {
+    fn turn<M: Meter>(&self, mine: &mut ThreadTally, meter: &mut M) {
         let mut draw = || LEAST + mine.random.below(CHOICES);
         let (inside, outside) = (draw(), draw());
         let is_pass = meter.around(|| self.lock.0.with(|| self.section(mine.me, inside)));
@@ -88,8 +88,8 @@ impl<L: BenchLock, W: World> Job for Monitor<L, W> {
     }
 
     #[inline(always)]
-    fn counted(&self, mine: &Mine, turns: u64) -> u64 {
-        if self.counted == Counted::All { turns } else { mine.passes }
+    fn counted(&self, mine: &ThreadTally, turns: u64) -> u64 {
+        if self.counted == CountedOps::All { turns } else { mine.passes }
     }
 
     fn updates(&self) -> u64 {
@@ -97,31 +97,35 @@ impl<L: BenchLock, W: World> Job for Monitor<L, W> {
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions, counted: Counted) -> Result<Row, End> {
-    let data = Data { sum: W::U64::new(0), count: W::U64::new(0), last: W::U64::new(0) };
-    let job = Monitor::<L, W> { lock: Alone(L::new()), data: Alone(data), counted };
-    measure::<W, _>(conditions, Arc::new(job), true)
+pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions, counted: CountedOps) -> Result<Row, End> {
+    let data = Data { sum: E::U64::new(0), count: E::U64::new(0), last: E::U64::new(0) };
+    let job = Monitor::<L, E> { lock: CachePadded(L::new()), data: CachePadded(data), counted };
+    measure::<E, _>(conditions, Arc::new(job), true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Bare;
+    use crate::measure::NoClock;
     use crate::peers::Std;
     use ondeck_core::Hardware;
 
     #[test]
     fn a_pass_is_an_acquisition_after_another_threads() {
         let data = Data::<Hardware> { sum: Atomic::new(0), count: Atomic::new(0), last: Atomic::new(0) };
-        let mut job = Monitor::<Std, Hardware> { lock: Alone(Std::new()), data: Alone(data), counted: Counted::Passes };
+        let mut job = Monitor::<Std, Hardware> {
+            lock: CachePadded(Std::new()),
+            data: CachePadded(data),
+            counted: CountedOps::Passes,
+        };
         let (mut one, mut two) = (job.local(0), job.local(1));
         for turns in [3, 2, 1] {
-            (0..turns).for_each(|_| job.turn(&mut one, &mut Bare));
-            job.turn(&mut two, &mut Bare);
+            (0..turns).for_each(|_| job.turn(&mut one, &mut NoClock));
+            job.turn(&mut two, &mut NoClock);
         }
         assert_eq!((one.passes, two.passes, job.updates()), (3, 3, 9));
         assert_eq!(job.counted(&one, 6), 3);
-        job.counted = Counted::All;
+        job.counted = CountedOps::All;
         assert_eq!(job.counted(&one, 6), 6);
     }
 }

@@ -6,9 +6,9 @@
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
-use crate::crew::{Crew, Stage, count_one};
+use crate::execution::{CachePadded, Execution};
 use crate::measure::{Job, Loops, Meter, measure};
-use crate::world::{Alone, World};
+use crate::thread_group::{GroupState, ThreadGroup, count_one};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -17,36 +17,36 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// Attempts per turn, as in `solo`.
 const PER_TURN: u64 = 100;
 
-struct Tries<L, W: World> {
-    lock: Alone<L>,
+struct Tries<L, E: Execution> {
+    lock: CachePadded<L>,
     /// Attempts that succeeded.
-    count: Alone<W::U64>,
+    count: CachePadded<E::U64>,
     /// Whether another thread holds the lock, so that none may succeed.
     is_held: bool,
 }
 
 /// What one thread knows of its attempts.
-struct Mine {
+struct ThreadTally {
     succeeded: u64,
 }
 
-impl<L: BenchLock, W: World> Tries<L, W> {
+impl<L: BenchLock, E: Execution> Tries<L, E> {
     fn new(lock: L, is_held: bool) -> Self {
-        Tries { lock: Alone(lock), count: Alone(W::U64::new(0)), is_held }
+        Tries { lock: CachePadded(lock), count: CachePadded(E::U64::new(0)), is_held }
     }
 }
 
-impl<L: BenchLock, W: World> Job for Tries<L, W> {
-    type Local = Mine;
+impl<L: BenchLock, E: Execution> Job for Tries<L, E> {
+    type Local = ThreadTally;
 
-    fn local(&self, _me: u32) -> Mine {
-        Mine { succeeded: 0 }
+    fn local(&self, _me: u32) -> ThreadTally {
+        ThreadTally { succeeded: 0 }
     }
 
     #[inline(always)]
-    fn turn<M: Meter>(&self, mine: &mut Mine, _meter: &mut M) {
+    fn turn<M: Meter>(&self, mine: &mut ThreadTally, _meter: &mut M) {
         for _ in 0..PER_TURN {
-            let entered = self.lock.0.try_with(|| W::add_one(&self.count.0));
+            let entered = self.lock.0.try_with(|| E::add_one(&self.count.0));
             mine.succeeded += u64::from(entered.is_some());
         }
     }
@@ -55,7 +55,7 @@ impl<L: BenchLock, W: World> Job for Tries<L, W> {
         PER_TURN
     }
 
-    fn made(&self, mine: &Mine, _turns: u64) -> u64 {
+    fn made(&self, mine: &ThreadTally, _turns: u64) -> u64 {
         if self.is_held { 0 } else { mine.succeeded }
     }
 
@@ -65,12 +65,12 @@ impl<L: BenchLock, W: World> Job for Tries<L, W> {
 }
 
 /// A lock of any kind that is tried.
-trait Tried<W: World>: Loops<W, Local = Mine> {
+trait TriedLock<E: Execution>: Loops<E, Local = ThreadTally> {
     /// Runs `section` while holding the lock.
     fn hold(&self, section: &mut dyn FnMut());
 }
 
-impl<L: BenchLock, W: World> Tried<W> for Tries<L, W> {
+impl<L: BenchLock, E: Execution> TriedLock<E> for Tries<L, E> {
     fn hold(&self, section: &mut dyn FnMut()) {
         self.lock.0.with(section);
     }
@@ -84,8 +84,8 @@ enum Form {
     Locked,
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec<Row>, End> {
-    let make = |form| -> Arc<dyn Tried<W>> {
+pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions) -> Result<Vec<Row>, End> {
+    let make = |form| -> Arc<dyn TriedLock<E>> {
         let lock = L::new();
         if form == Form::Fat {
             lock.make_fat();
@@ -95,10 +95,10 @@ pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec
     try_forms(conditions, L::HAS_FAT_FORM, &make)
 }
 
-fn try_forms<W: World>(
+fn try_forms<E: Execution>(
     conditions: &Conditions,
     has_fat_form: bool,
-    make: &dyn Fn(Form) -> Arc<dyn Tried<W>>,
+    make: &dyn Fn(Form) -> Arc<dyn TriedLock<E>>,
 ) -> Result<Vec<Row>, End> {
     let named = |name: &str, row: Row| Row { workload: format!("{}/{name}", conditions.workload), ..row };
     let mut rows = vec![named("thin", measure(conditions, make(Form::Thin), false)?)];
@@ -110,26 +110,26 @@ fn try_forms<W: World>(
 }
 
 /// Attempts while another thread holds the lock.
-fn while_held<W: World>(conditions: &Conditions, job: Arc<dyn Tried<W>>) -> Result<Row, End> {
-    let signals = Arc::new(Alone((W::U32::new(0), W::U32::new(0))));
+fn while_held<E: Execution>(conditions: &Conditions, job: Arc<dyn TriedLock<E>>) -> Result<Row, End> {
+    let signals = Arc::new(CachePadded((E::U32::new(0), E::U32::new(0))));
     let (held, theirs) = (job.clone(), signals.clone());
-    let hold = move |_: &Stage<W>, _| {
+    let hold = move |_: &GroupState<E>, _| {
         let (is_held, may_go) = &theirs.0;
         held.hold(&mut || {
-            count_one::<W>(is_held, 1);
+            count_one::<E>(is_held, 1);
             while may_go.load(Acquire) == 0 {
-                W::wait_on(may_go, 0, None);
+                E::wait_on(may_go, 0, None);
             }
         });
     };
-    let holder = Crew::<W, ()>::start(conditions, 1, Arc::new(hold))?;
+    let holder = ThreadGroup::<E, ()>::start(conditions, 1, Arc::new(hold))?;
     holder.begin();
     let (is_held, may_go) = &signals.0;
     let held = holder.wait_for_all(is_held, "threads did not acquire");
-    let row = held.and_then(|()| measure::<W, Mine>(conditions, job, false));
+    let row = held.and_then(|()| measure::<E, ThreadTally>(conditions, job, false));
     // Whatever happened, the holder must not be left asleep.
     may_go.store(1, Release);
-    W::wake(may_go, 1);
+    E::wake(may_go, 1);
     holder.dismiss()?;
     row
 }

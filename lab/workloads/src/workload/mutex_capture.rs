@@ -7,8 +7,8 @@
 use super::mutex_contention::Contention;
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
+use crate::execution::Execution;
 use crate::measure::{Job, Meter, measure};
-use crate::world::World;
 use ondeck_report::row::Row;
 use std::sync::Arc;
 
@@ -46,10 +46,10 @@ impl Lengths {
     }
 }
 
-struct Capture<L, W: World>(Contention<L, W>);
+struct Capture<L, E: Execution>(Contention<L, E>);
 
 /// What one thread knows of the order of acquisitions.
-struct Mine {
+struct ThreadTally {
     /// Number of my last acquisition.
     last: u64,
     /// How many others came before it.
@@ -62,15 +62,15 @@ struct Mine {
     window: Option<(Lengths, Lengths)>,
 }
 
-impl<L: BenchLock, W: World> Job for Capture<L, W> {
-    type Local = Mine;
+impl<L: BenchLock, E: Execution> Job for Capture<L, E> {
+    type Local = ThreadTally;
 
-    fn local(&self, _me: u32) -> Mine {
-        Mine { last: 0, gap: 0, streak: 0, streaks: Lengths::NONE, gaps: Lengths::NONE, window: None }
+    fn local(&self, _me: u32) -> ThreadTally {
+        ThreadTally { last: 0, gap: 0, streak: 0, streaks: Lengths::NONE, gaps: Lengths::NONE, window: None }
     }
 
     #[inline(always)]
-    fn turn<M: Meter>(&self, mine: &mut Mine, meter: &mut M) {
+    fn turn<M: Meter>(&self, mine: &mut ThreadTally, meter: &mut M) {
         let number = self.0.acquire_once(meter);
         mine.gap = number.wrapping_sub(mine.last).wrapping_sub(1);
         mine.last = number;
@@ -87,24 +87,24 @@ impl<L: BenchLock, W: World> Job for Capture<L, W> {
         self.0.witnessed()
     }
 
-    fn window_begins(&self, mine: &mut Mine) {
+    fn window_begins(&self, mine: &mut ThreadTally) {
         (mine.streaks, mine.gaps) = (Lengths::NONE, Lengths::NONE);
         // A thread sees the window only after the acquisition that it was waiting for when the window began; for one
         // that starves, this gap may be the only one.
         mine.gaps.record(mine.gap);
     }
 
-    fn window_ends(&self, mine: &mut Mine) {
+    fn window_ends(&self, mine: &mut ThreadTally) {
         mine.streaks.record(mine.streak);
         mine.window = Some((mine.streaks, mine.gaps));
     }
 
-    fn add_figures(&self, threads: &[Mine], row: &mut Row) {
+    fn add_figures(&self, threads: &[ThreadTally], row: &mut Row) {
         add_percentiles(threads, row);
     }
 }
 
-fn add_percentiles(threads: &[Mine], row: &mut Row) {
+fn add_percentiles(threads: &[ThreadTally], row: &mut Row) {
     let (mut streaks, mut gaps) = (Lengths::NONE, Lengths::NONE);
     for (theirs, their_gaps) in threads.iter().filter_map(|mine| mine.window.as_ref()) {
         streaks.add(theirs);
@@ -114,8 +114,8 @@ fn add_percentiles(threads: &[Mine], row: &mut Row) {
     (row.streak_p90_ns, row.starve_p90_ns) = (ns(&streaks), ns(&gaps));
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
-    measure::<W, _>(conditions, Arc::new(Capture::<L, W>(Contention::new())), true)
+pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions) -> Result<Row, End> {
+    measure::<E, _>(conditions, Arc::new(Capture::<L, E>(Contention::new())), true)
 }
 
 #[cfg(test)]

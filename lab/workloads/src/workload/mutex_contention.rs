@@ -2,30 +2,30 @@
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
+use crate::execution::{CachePadded, Execution};
 use crate::measure::{Job, Meter, measure};
-use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// The lock on lines of its own, and the data on theirs.
-pub(crate) struct Contention<L, W: World> {
-    lock: Alone<L>,
-    data: Alone<Data<W>>,
+pub(crate) struct Contention<L, E: Execution> {
+    lock: CachePadded<L>,
+    data: CachePadded<Data<E>>,
 }
 
-struct Data<W: World> {
+struct Data<E: Execution> {
     /// The original's counter. It is atomic, so it cannot show that the lock failed.
-    count: W::U64,
+    count: E::U64,
     /// This one can. It lies on the line that the other one has just brought here.
-    witness: W::U64,
+    witness: E::U64,
 }
 
-impl<L: BenchLock, W: World> Contention<L, W> {
+impl<L: BenchLock, E: Execution> Contention<L, E> {
     pub(crate) fn new() -> Self {
-        let data = Data { count: W::U64::new(0), witness: W::U64::new(0) };
-        Contention { lock: Alone(L::new()), data: Alone(data) }
+        let data = Data { count: E::U64::new(0), witness: E::U64::new(0) };
+        Contention { lock: CachePadded(L::new()), data: CachePadded(data) }
     }
 
     /// One acquisition; how many there have been with this one.
@@ -34,7 +34,7 @@ impl<L: BenchLock, W: World> Contention<L, W> {
         meter.around(|| {
             self.lock.0.with(|| {
                 let before = self.data.0.count.fetch_add(1, SeqCst);
-                W::add_one(&self.data.0.witness);
+                E::add_one(&self.data.0.witness);
                 before + 1
             })
         })
@@ -45,7 +45,7 @@ impl<L: BenchLock, W: World> Contention<L, W> {
     }
 }
 
-impl<L: BenchLock, W: World> Job for Contention<L, W> {
+impl<L: BenchLock, E: Execution> Job for Contention<L, E> {
     type Local = ();
 
     fn local(&self, _me: u32) {}
@@ -60,6 +60,6 @@ impl<L: BenchLock, W: World> Job for Contention<L, W> {
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
-    measure::<W, _>(conditions, Arc::new(Contention::<L, W>::new()), true)
+pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions) -> Result<Row, End> {
+    measure::<E, _>(conditions, Arc::new(Contention::<L, E>::new()), true)
 }

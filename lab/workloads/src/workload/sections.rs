@@ -17,18 +17,18 @@
 use super::spec;
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
+use crate::execution::{CachePadded, Execution};
 use crate::measure::{Job, Meter, measure};
-use crate::world::{Alone, World};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A lock, the data that it guards, and how much work there is.
-pub(crate) struct Sections<L, W: World> {
-    place: Alone<Place<L, W>>,
+pub(crate) struct Sections<L, E: Execution> {
+    place: CachePadded<Place<L, E>>,
     /// The data where they are not on the line of the lock.
-    apart: Alone<Data<W>>,
+    apart: CachePadded<Data<E>>,
     kind: spec::Data,
     cs: u32,
     out: u32,
@@ -36,18 +36,18 @@ pub(crate) struct Sections<L, W: World> {
 
 /// On one line, the data behind the lock.
 #[repr(C)]
-struct Place<L, W: World> {
+struct Place<L, E: Execution> {
     lock: L,
-    data: Data<W>,
+    data: Data<E>,
 }
 
 /// On one line.
 #[repr(C)]
-struct Data<W: World> {
+struct Data<E: Execution> {
     /// What is worked on.
-    number: W::U64,
+    number: E::U64,
     /// Sections so far.
-    count: W::U64,
+    count: E::U64,
 }
 
 /// Bytes of a line, where lines are shortest.
@@ -58,32 +58,32 @@ const FACTOR: u64 = 6_364_136_223_846_793_005;
 /// What a multiplication takes on the processors of the last fifteen years.
 const MULTIPLY_CYCLES: u32 = 3;
 
-/// Multiplies the number so many times, and has it in memory each time: whoever looks at its line meanwhile delays the next
-/// step. Out of line for the reason that the empty loop is, see [`World::spend`].
+/// Multiplies the number so many times, and has it in memory each time: a thread that looks at its line meanwhile
+/// delays the next step. Out of line for the reason that the empty loop is, see [`Execution::spend`].
 #[inline(never)]
-fn multiply_in_place<W: World>(number: &W::U64, times: u32) {
+fn multiply_in_place<E: Execution>(number: &E::U64, times: u32) {
     for _ in 0..times {
         let factor = number.load(Relaxed);
-        W::instructions(MULTIPLY_CYCLES);
+        E::instructions(MULTIPLY_CYCLES);
         number.store(factor.wrapping_mul(FACTOR), Relaxed);
     }
 }
 
-impl<W: World> Data<W> {
+impl<E: Execution> Data<E> {
     fn new() -> Self {
-        Data { number: W::U64::new(1), count: W::U64::new(0) }
+        Data { number: E::U64::new(1), count: E::U64::new(0) }
     }
 }
 
-impl<L: BenchLock, W: World> Sections<L, W> {
+impl<L: BenchLock, E: Execution> Sections<L, E> {
     pub(crate) fn new(cs: u32, out: u32, kind: spec::Data) -> Self {
-        const { assert!(size_of::<Place<L, W>>() <= LINE, "a lock that leaves its data no room on its line") };
-        let place = Alone(Place { lock: L::new(), data: Data::new() });
-        Sections { place, apart: Alone(Data::new()), kind, cs, out }
+        const { assert!(size_of::<Place<L, E>>() <= LINE, "a lock that leaves its data no room on its line") };
+        let place = CachePadded(Place { lock: L::new(), data: Data::new() });
+        Sections { place, apart: CachePadded(Data::new()), kind, cs, out }
     }
 
     #[inline(always)]
-    fn data(&self) -> &Data<W> {
+    fn data(&self) -> &Data<E> {
         match self.kind {
             spec::Data::None | spec::Data::Near => &self.place.0.data,
             spec::Data::Counter | spec::Data::Far => &self.apart.0,
@@ -91,16 +91,16 @@ impl<L: BenchLock, W: World> Sections<L, W> {
     }
 
     #[inline(always)]
-    fn work(&self, data: &Data<W>) {
+    fn work(&self, data: &Data<E>) {
         match self.kind {
-            spec::Data::Counter | spec::Data::None => W::spend(self.cs),
-            spec::Data::Near | spec::Data::Far if self.cs > 0 => multiply_in_place::<W>(&data.number, self.cs),
+            spec::Data::Counter | spec::Data::None => E::spend(self.cs),
+            spec::Data::Near | spec::Data::Far if self.cs > 0 => multiply_in_place::<E>(&data.number, self.cs),
             spec::Data::Near | spec::Data::Far => (),
         }
     }
 }
 
-impl<L: BenchLock, W: World> Job for Sections<L, W> {
+impl<L: BenchLock, E: Execution> Job for Sections<L, E> {
     type Local = ();
 
     fn local(&self, _me: u32) {}
@@ -110,13 +110,13 @@ impl<L: BenchLock, W: World> Job for Sections<L, W> {
         let data = self.data();
         meter.around(|| {
             self.place.0.lock.with(|| {
-                // Read at the beginning and written at the end: whoever else is inside in between is found out.
+                // Read at the beginning and written at the end: another thread inside in between is found out.
                 let count = data.count.load(Relaxed);
                 self.work(data);
                 data.count.store(count + 1, Relaxed);
             })
         });
-        W::spend(self.out);
+        E::spend(self.out);
     }
 
     fn updates(&self) -> u64 {
@@ -124,11 +124,11 @@ impl<L: BenchLock, W: World> Job for Sections<L, W> {
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(
+pub(crate) fn run<L: BenchLock, E: Execution>(
     conditions: &Conditions,
     cs: u32,
     out: u32,
     kind: spec::Data,
 ) -> Result<Row, End> {
-    measure::<W, _>(conditions, Arc::new(Sections::<L, W>::new(cs, out, kind)), true)
+    measure::<E, _>(conditions, Arc::new(Sections::<L, E>::new(cs, out, kind)), true)
 }

@@ -4,9 +4,9 @@
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
-use crate::crew::{Crew, Stage};
+use crate::execution::{CachePadded, Execution};
 use crate::measure::{AnyJob, Job, Meter, measure};
-use crate::world::{Alone, World};
+use crate::thread_group::{GroupState, ThreadGroup};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Acquisitions per turn: reading the phase and counting the turn would otherwise cost a tenth of what is measured.
 const PER_TURN: u64 = 100;
 
-struct Solo<L, W: World> {
-    lock: Alone<L>,
-    count: Alone<W::U64>,
+struct Solo<L, E: Execution> {
+    lock: CachePadded<L>,
+    count: CachePadded<E::U64>,
 }
 
-impl<L: BenchLock, W: World> Job for Solo<L, W> {
+impl<L: BenchLock, E: Execution> Job for Solo<L, E> {
     type Local = ();
 
     fn local(&self, _me: u32) {}
@@ -30,7 +30,7 @@ impl<L: BenchLock, W: World> Job for Solo<L, W> {
         for _ in 1..PER_TURN {
             self.lock.0.with(|| ());
         }
-        self.lock.0.with(|| W::add_one(&self.count.0));
+        self.lock.0.with(|| E::add_one(&self.count.0));
     }
 
     fn ops_per_turn(&self) -> u64 {
@@ -42,14 +42,14 @@ impl<L: BenchLock, W: World> Job for Solo<L, W> {
     }
 }
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Row, End> {
-    let job = Solo::<L, W> { lock: Alone(L::new()), count: Alone(W::U64::new(0)) };
-    beside_a_sleeper::<W>(conditions, Arc::new(job))
+pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions) -> Result<Row, End> {
+    let job = Solo::<L, E> { lock: CachePadded(L::new()), count: CachePadded(E::U64::new(0)) };
+    beside_a_sleeper::<E>(conditions, Arc::new(job))
 }
 
-fn beside_a_sleeper<W: World>(conditions: &Conditions, job: Arc<AnyJob<W, ()>>) -> Result<Row, End> {
-    // A crew that is not let begin sleeps at its gate.
-    let sleeper = Crew::<W, ()>::start(conditions, 1, Arc::new(|_: &Stage<W>, _| ()))?;
+fn beside_a_sleeper<E: Execution>(conditions: &Conditions, job: Arc<AnyJob<E, ()>>) -> Result<Row, End> {
+    // A group that is not let begin sleeps at its gate.
+    let sleeper = ThreadGroup::<E, ()>::start(conditions, 1, Arc::new(|_: &GroupState<E>, _| ()))?;
     let row = measure(conditions, job, false)?;
     sleeper.dismiss()?;
     Ok(row)

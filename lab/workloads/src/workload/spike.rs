@@ -7,9 +7,9 @@ use super::sections::Sections;
 use super::spec::Data;
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
-use crate::crew::{Crew, Stage, watch};
+use crate::execution::Execution;
 use crate::measure::{AnyJob, Report, Snapshot, work};
-use crate::world::World;
+use crate::thread_group::{GroupState, ThreadGroup, watch};
 use ondeck_report::row::Row;
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ const VISITORS: u32 = 64;
 const CS: u32 = 20;
 const OUT: u32 = 60;
 
-type Gang<'a, W> = Crew<'a, W, Report<()>>;
+type Gang<'a, E> = ThreadGroup<'a, E, Report<()>>;
 
-pub(crate) fn run<L: BenchLock, W: World>(conditions: &Conditions) -> Result<Vec<Row>, End> {
-    measure::<W>(conditions, Arc::new(Sections::<L, W>::new(CS, OUT, Data::Counter)))
+pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions) -> Result<Vec<Row>, End> {
+    measure::<E>(conditions, Arc::new(Sections::<L, E>::new(CS, OUT, Data::Counter)))
 }
 
-fn measure<W: World>(conditions: &Conditions, job: Arc<AnyJob<W, ()>>) -> Result<Vec<Row>, End> {
+fn measure<E: Execution>(conditions: &Conditions, job: Arc<AnyJob<E, ()>>) -> Result<Vec<Row>, End> {
     let theirs = job.clone();
-    let body = Arc::new(move |stage: &Stage<W>, me| work(&*theirs, stage, me));
-    let gang = |n| Gang::<W>::start(conditions, n, body.clone());
+    let body = Arc::new(move |state: &GroupState<E>, me| work(&*theirs, state, me));
+    let gang = |n| Gang::<E>::start(conditions, n, body.clone());
     let (few, visitors) = (gang(conditions.threads)?, gang(VISITORS)?);
     few.begin();
     watch(&[&few], conditions.warm_up_ns())?;
@@ -43,13 +43,13 @@ fn measure<W: World>(conditions: &Conditions, job: Arc<AnyJob<W, ()>>) -> Result
     Ok(vec![before, during, after])
 }
 
-/// One window with the crews that are at work, as a row of its own.
-fn phase<W: World>(name: &str, crews: &[&Gang<W>], conditions: &Conditions) -> Result<Row, End> {
-    let before = Snapshot::take(crews);
-    watch(crews, conditions.window_ns)?;
+/// One window with the groups that are at work, as a row of its own.
+fn phase<E: Execution>(name: &str, groups: &[&Gang<E>], conditions: &Conditions) -> Result<Row, End> {
+    let before = Snapshot::take(groups);
+    watch(groups, conditions.window_ns)?;
     let mut row = conditions.row();
-    Snapshot::take(crews).fill(&before, 1, &mut row);
+    Snapshot::take(groups).fill(&before, 1, &mut row);
     row.workload = format!("{}/{name}", conditions.workload);
-    row.threads = crews.iter().map(|crew| crew.size()).sum();
+    row.threads = groups.iter().map(|group| group.size()).sum();
     Ok(row)
 }

@@ -41,11 +41,11 @@ impl BenchLock for Tas {
 }
 
 /// Lets everybody in.
-pub(crate) struct Broken;
+pub(crate) struct BrokenLock;
 
-impl BenchLock for Broken {
+impl BenchLock for BrokenLock {
     fn new() -> Self {
-        Broken
+        BrokenLock
     }
 
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
@@ -61,11 +61,11 @@ impl BenchLock for Broken {
 const GRANTED: u64 = 50;
 
 /// Stops granting: everybody sleeps for good.
-struct Dead(Std, AtomicU64);
+struct StuckLock(Std, AtomicU64);
 
-impl BenchLock for Dead {
+impl BenchLock for StuckLock {
     fn new() -> Self {
-        Dead(Std::new(), AtomicU64::new(0))
+        StuckLock(Std::new(), AtomicU64::new(0))
     }
 
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
@@ -81,11 +81,11 @@ impl BenchLock for Dead {
 }
 
 /// Forgets one waiter and serves all others.
-struct Forgetful(Std, AtomicU64);
+struct ForgetfulLock(Std, AtomicU64);
 
-impl BenchLock for Forgetful {
+impl BenchLock for ForgetfulLock {
     fn new() -> Self {
-        Forgetful(Std::new(), AtomicU64::new(0))
+        ForgetfulLock(Std::new(), AtomicU64::new(0))
     }
 
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
@@ -212,7 +212,7 @@ fn a_lock_that_lets_everybody_in_is_found_out() {
         // On one core it takes a preemption at the right moment, so it may take many attempts.
         let begin = Instant::now();
         let found = loop {
-            match measure::<Broken>(spec, threads) {
+            match measure::<BrokenLock>(spec, threads) {
                 Ok(_) => assert!(begin.elapsed() < LONGEST, "{spec}: waited {LONGEST:?} for a lost update"),
                 Err(end) => break end,
             }
@@ -226,7 +226,7 @@ fn a_lock_that_lets_everybody_in_is_found_out() {
 #[test]
 fn a_dead_lock_does_not_hang_the_run() {
     for (spec, threads) in all() {
-        let text = measure_until_stuck::<Dead>(spec, threads).to_string();
+        let text = measure_until_stuck::<StuckLock>(spec, threads).to_string();
         assert!(text.contains("lock-under-test is stuck") && text.contains("operations done"), "{text}");
     }
 }
@@ -236,7 +236,7 @@ fn a_forgotten_waiter_is_missed_at_the_end() {
     let (spec, begin) = (WorkloadSpec::new(Kind::Sections), Instant::now());
     // On a busy machine others may take longer to come back, or the lock may not come to forget anybody.
     for turn in 0.. {
-        let end = measure_for::<Forgetful>(spec, 4, 20 << turn, 200 << turn);
+        let end = measure_for::<ForgetfulLock>(spec, 4, 20 << turn, 200 << turn);
         let text = match end {
             Err(End::Failed(failure @ Failure::Stuck { .. })) => failure.to_string(),
             Ok(_) => "nobody is missed".to_owned(),
@@ -252,15 +252,15 @@ fn a_forgotten_waiter_is_missed_at_the_end() {
 #[test]
 fn a_lock_with_a_larger_form_is_tried_in_it_too() {
     /// Counts how often it was made fat, which the workload asks for before its second row.
-    struct Inflated(Std);
+    struct InflationCounter(Std);
 
     static INFLATIONS: AtomicU64 = AtomicU64::new(0);
 
-    impl BenchLock for Inflated {
+    impl BenchLock for InflationCounter {
         const HAS_FAT_FORM: bool = true;
 
         fn new() -> Self {
-            Inflated(Std::new())
+            InflationCounter(Std::new())
         }
 
         fn with<R>(&self, section: impl FnOnce() -> R) -> R {
@@ -276,7 +276,7 @@ fn a_lock_with_a_larger_form_is_tried_in_it_too() {
         }
     }
 
-    let rows = measure_for::<Inflated>(WorkloadSpec::new(Kind::MonitorTryEnter), 1, 20, 60_000).unwrap();
+    let rows = measure_for::<InflationCounter>(WorkloadSpec::new(Kind::MonitorTryEnter), 1, 20, 60_000).unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
     assert_eq!(names, ["monitor-try-enter/thin", "monitor-try-enter/fat", "monitor-try-enter/locked"]);
     assert_eq!(INFLATIONS.load(Relaxed), 1);

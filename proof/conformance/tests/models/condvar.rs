@@ -5,7 +5,7 @@ use ondeck_conformance::condvar::{
     outsiders_acquire_by_themselves, timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once,
     wakes_nobody_into_the_lock,
 };
-use ondeck_conformance::{Far, HardwareWorld, LoomWorld, Model, Schedule, ScheduleWorld, Time, within};
+use ondeck_conformance::{Far, HardwareHarness, LoomHarness, Model, Schedule, ScheduleHarness, Time, within};
 use ondeck_core::{Hardware, Platform};
 use std::time::Duration;
 
@@ -20,40 +20,40 @@ mod small {
     #[test]
     fn condvar_wakes_all_and_loses_none() {
         let calls = MODEL.reaching(&["enlist", "call_up", "show_up"]);
-        calls.check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
+        calls.check(|| wakes_all_and_loses_none::<LoomHarness>(1, true));
         let invites = MODEL.reaching(&["invite", "show_up"]);
-        invites.check(|| wakes_all_and_loses_none::<LoomWorld>(1, false));
+        invites.check(|| wakes_all_and_loses_none::<LoomHarness>(1, false));
         let enlists = MODEL.preemptions(1).reaching(&["enlist", "call_up"]);
-        enlists.check(|| wakes_all_and_loses_none::<LoomWorld>(2, true));
-        enlists.check(|| wakes_all_and_loses_none::<LoomWorld>(2, false));
-        SPINNING.reaching(&["enlist", "pass"]).check(|| wakes_all_and_loses_none::<LoomWorld>(1, true));
+        enlists.check(|| wakes_all_and_loses_none::<LoomHarness>(2, true));
+        enlists.check(|| wakes_all_and_loses_none::<LoomHarness>(2, false));
+        SPINNING.reaching(&["enlist", "pass"]).check(|| wakes_all_and_loses_none::<LoomHarness>(1, true));
     }
 
     #[test]
     fn condvar_wakes_nobody_into_the_lock() {
-        MODEL.reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomWorld>(1));
-        MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomWorld>(2));
+        MODEL.reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomHarness>(1));
+        MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomHarness>(2));
     }
 
     #[test]
     fn condvar_wakes_all_at_once() {
         let moved = ["summon", "summon", "enlist", "enlist"].as_slice();
-        MODEL.preemptions(1).check_containing(&[moved], || wakes_all_at_once::<LoomWorld>(2));
+        MODEL.preemptions(1).check_containing(&[moved], || wakes_all_at_once::<LoomHarness>(2));
     }
 
     #[test]
     fn condvar_timeouts_race_with_notifications() {
-        let body = || timeouts_race_with_notifications::<LoomWorld>(1, 0, Model::deadline_ns());
+        let body = || timeouts_race_with_notifications::<LoomHarness>(1, 0, Model::deadline_ns());
         MODEL.expiring().check_containing(&[&["withdraw", "summon"]], body);
     }
 
     #[test]
     fn condvar_outsiders_acquire_by_themselves() {
         let alone = MODEL.reaching(&["send_alone"]);
-        alone.check(|| outsiders_acquire_by_themselves::<LoomWorld>(0, 1, true));
-        alone.check(|| outsiders_acquire_by_themselves::<LoomWorld>(0, 1, false));
+        alone.check(|| outsiders_acquire_by_themselves::<LoomHarness>(0, 1, true));
+        alone.check(|| outsiders_acquire_by_themselves::<LoomHarness>(0, 1, false));
         let mixed = MODEL.preemptions(1).reaching(&["send_alone", "enlist"]);
-        mixed.check(|| outsiders_acquire_by_themselves::<LoomWorld>(1, 1, true));
+        mixed.check(|| outsiders_acquire_by_themselves::<LoomHarness>(1, 1, true));
     }
 }
 
@@ -66,18 +66,18 @@ mod far {
 
     #[test]
     fn condvar_wakes_all_and_loses_none() {
-        ALL.preemptions(1).check(|| wakes_all_and_loses_none::<LoomWorld>(2, true));
+        ALL.preemptions(1).check(|| wakes_all_and_loses_none::<LoomHarness>(2, true));
     }
 
     #[test]
     fn condvar_wakes_all_at_once() {
-        ALL.preemptions(2).check(|| wakes_all_at_once::<LoomWorld>(2));
-        SOME.preemptions(1).check(|| wakes_all_at_once::<LoomWorld>(3));
+        ALL.preemptions(2).check(|| wakes_all_at_once::<LoomHarness>(2));
+        SOME.preemptions(1).check(|| wakes_all_at_once::<LoomHarness>(3));
     }
 
     #[test]
     fn condvar_timeouts_race_with_notifications() {
-        let body = || timeouts_race_with_notifications::<LoomWorld>(1, 1, Model::deadline_ns());
+        let body = || timeouts_race_with_notifications::<LoomHarness>(1, 1, Model::deadline_ns());
         ALL.expiring().preemptions(1).check(body);
     }
 }
@@ -87,31 +87,31 @@ mod broad {
 
     #[test]
     fn condvar_wakes_all_and_loses_none() {
-        SEARCH.check_containing(&[&["send_alone"]], || wakes_all_and_loses_none::<ScheduleWorld>(4, true));
-        SEARCH.check(|| wakes_all_and_loses_none::<ScheduleWorld>(4, false));
+        SEARCH.check_containing(&[&["send_alone"]], || wakes_all_and_loses_none::<ScheduleHarness>(4, true));
+        SEARCH.check(|| wakes_all_and_loses_none::<ScheduleHarness>(4, false));
     }
 
     #[test]
     fn condvar_wakes_nobody_into_the_lock() {
-        SEARCH.check_containing(&[&["enlist", "enlist"]], || wakes_nobody_into_the_lock::<ScheduleWorld>(4));
+        SEARCH.check_containing(&[&["enlist", "enlist"]], || wakes_nobody_into_the_lock::<ScheduleHarness>(4));
     }
 
     #[test]
     fn condvar_wakes_all_at_once() {
-        SEARCH.check_containing(&[&["send_alone", "enlist"]], || wakes_all_at_once::<ScheduleWorld>(6));
+        SEARCH.check_containing(&[&["send_alone", "enlist"]], || wakes_all_at_once::<ScheduleHarness>(6));
     }
 
     #[test]
     fn condvar_timeouts_race_with_notifications() {
         let both = [["withdraw", "summon"].as_slice(), &["summon", "withdraw"], &["withdraw", "send_alone"]];
-        SEARCH.check_containing(&both, || timeouts_race_with_notifications::<ScheduleWorld>(3, 2, 1 << 20));
+        SEARCH.check_containing(&both, || timeouts_race_with_notifications::<ScheduleHarness>(3, 2, 1 << 20));
     }
 
     #[test]
     fn condvar_outsiders_acquire_by_themselves() {
         let mixed = [["enlist", "send_alone"].as_slice(), &["send_alone", "enlist"], &["send_alone", "invite"]];
-        SEARCH.check_containing(&mixed, || outsiders_acquire_by_themselves::<ScheduleWorld>(2, 2, true));
-        SEARCH.check(|| outsiders_acquire_by_themselves::<ScheduleWorld>(3, 1, false));
+        SEARCH.check_containing(&mixed, || outsiders_acquire_by_themselves::<ScheduleHarness>(2, 2, true));
+        SEARCH.check(|| outsiders_acquire_by_themselves::<ScheduleHarness>(3, 1, false));
     }
 }
 
@@ -120,7 +120,7 @@ mod hardware {
     use ondeck_lineage::ondeck::RawCondvar;
     use ondeck_lineage::{RawLock, RawOndeck};
 
-    /// Whoever destroys a condition variable asks it this.
+    /// The thread that destroys a condition variable asks it this.
     #[test]
     fn condvar_knows_whether_anybody_waits() {
         let (mutex, changed) = (RawOndeck::<Hardware>::new(), RawCondvar::<Hardware>::new());
@@ -148,19 +148,19 @@ mod hardware {
 
     #[test]
     fn condvar_wakes_all_and_loses_none() {
-        let body = || (0..200).for_each(|round| wakes_all_and_loses_none::<HardwareWorld>(4, round % 2 == 0));
+        let body = || (0..200).for_each(|round| wakes_all_and_loses_none::<HardwareHarness>(4, round % 2 == 0));
         within(PATIENCE, "condvar", body);
     }
 
     #[test]
     fn condvar_timeouts_race_with_notifications() {
-        let once = |_| timeouts_race_with_notifications::<HardwareWorld>(3, 2, Hardware::now_ns() + 200_000);
+        let once = |_| timeouts_race_with_notifications::<HardwareHarness>(3, 2, Hardware::now_ns() + 200_000);
         within(PATIENCE, "condvar", || (0..200).for_each(once));
     }
 
     #[test]
     fn condvar_outsiders_acquire_by_themselves() {
-        let once = |round| outsiders_acquire_by_themselves::<HardwareWorld>(2, 2, round % 2 == 0);
+        let once = |round| outsiders_acquire_by_themselves::<HardwareHarness>(2, 2, round % 2 == 0);
         within(PATIENCE, "condvar", || (0..200).for_each(once));
     }
 }

@@ -2,7 +2,7 @@
 //! waiter, while the notifier and the other waiters are still on their way out; and a notified waiter is one contender
 //! among others.
 
-use ondeck_conformance::{Guarded, Job, LoomWorld, Model, Schedule, ScheduleWorld, World};
+use ondeck_conformance::{CheckedCell, Harness, Job, LoomHarness, Model, Schedule, ScheduleHarness};
 use ondeck_lineage::ondeck::RawCondvar;
 use ondeck_lineage::{RawLock, RawOndeck};
 use std::sync::Arc;
@@ -11,34 +11,34 @@ const SEARCH: Schedule = Schedule { executions: 20_000 };
 const MODEL: Model = Model::new();
 
 /// A condition variable with its lock, each to be freed by itself.
-struct Parts<W: World>(*mut RawOndeck<W::Platform>, *mut RawCondvar<W::Platform>, W::Cell);
+struct LockAndCondvar<H: Harness>(*mut RawOndeck<H::Platform>, *mut RawCondvar<H::Platform>, H::Cell);
 
 // SAFETY: the property says who may use which part when.
-unsafe impl<W: World> Send for Parts<W> {}
+unsafe impl<H: Harness> Send for LockAndCondvar<H> {}
 // SAFETY: as above.
-unsafe impl<W: World> Sync for Parts<W> {}
+unsafe impl<H: Harness> Sync for LockAndCondvar<H> {}
 
 /// Who ends the life of a condition variable whose waiters have all been notified.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Undertaker {
+enum Destroyer {
     Notifier,
     LastWaiter,
 }
 
 /// The condition variable is freed as soon as everybody has been notified, the lock by the last waiter, while the notifier
 /// and the others are on their way out.
-fn freeing<W: World>(waiters: usize, undertaker: Undertaker, is_under_mutex: bool) {
+fn freeing<H: Harness>(waiters: usize, undertaker: Destroyer, is_under_mutex: bool) {
     let new = (Box::into_raw(Box::new(RawOndeck::new())), Box::into_raw(Box::new(RawCondvar::new())));
-    let parts = Arc::new(Parts::<W>(new.0, new.1, W::Cell::new(0)));
+    let parts = Arc::new(LockAndCondvar::<H>(new.0, new.1, H::Cell::new(0)));
     let jobs = (0..=waiters).map(|_| {
         let parts = parts.clone();
         Box::new(move || leave(&parts, waiters as u64, undertaker, is_under_mutex)) as Job
     });
-    W::run(jobs.collect());
+    H::run(jobs.collect());
 }
 
 /// The last to come notifies the others. The data counts arrivals, and then returns.
-fn leave<W: World>(parts: &Parts<W>, waiters: u64, undertaker: Undertaker, is_under_mutex: bool) {
+fn leave<H: Harness>(parts: &LockAndCondvar<H>, waiters: u64, undertaker: Destroyer, is_under_mutex: bool) {
     // SAFETY: freed by the last waiter below, when all others have released it.
     let mutex = unsafe { &*parts.0 };
     // SAFETY: freed when everybody has been notified, and not used after that.
@@ -55,10 +55,10 @@ fn leave<W: World>(parts: &Parts<W>, waiters: u64, undertaker: Undertaker, is_un
         unsafe { mutex.release() };
         if is_last {
             // SAFETY: the notifier has released it before the first waiter came back, the other waiters before this.
-            unsafe { W::free(parts.0) };
-            if undertaker == Undertaker::LastWaiter {
+            unsafe { H::free(parts.0) };
+            if undertaker == Destroyer::LastWaiter {
                 // SAFETY: all waiters have been notified, and they and the notifier are done with it.
-                unsafe { W::free(parts.1) };
+                unsafe { H::free(parts.1) };
             }
         }
         return;
@@ -68,9 +68,9 @@ fn leave<W: World>(parts: &Parts<W>, waiters: u64, undertaker: Undertaker, is_un
         unsafe { mutex.release() };
     }
     assert_eq!(changed.notify_all() as u64, waiters);
-    if undertaker == Undertaker::Notifier {
+    if undertaker == Destroyer::Notifier {
         // SAFETY: everybody has been notified.
-        unsafe { W::free(parts.1) };
+        unsafe { H::free(parts.1) };
     }
     if is_under_mutex {
         // SAFETY: acquired above.
@@ -80,9 +80,9 @@ fn leave<W: World>(parts: &Parts<W>, waiters: u64, undertaker: Undertaker, is_un
 
 /// A waiter with a deadline is notified first, and the notifier frees the condition variable: it is not touched by a waiter
 /// that finds out only then that its time is up. The data counts the notifier, and the waiter that it has notified.
-fn freed_before_the_deadline<W: World>(deadline_ns: u64) {
+fn freed_before_the_deadline<H: Harness>(deadline_ns: u64) {
     let new = (Box::into_raw(Box::new(RawOndeck::new())), Box::into_raw(Box::new(RawCondvar::new())));
-    let parts = Arc::new(Parts::<W>(new.0, new.1, W::Cell::new(0)));
+    let parts = Arc::new(LockAndCondvar::<H>(new.0, new.1, H::Cell::new(0)));
     let (waiter, notifier) = (parts.clone(), parts.clone());
     let wait = move || {
         // SAFETY: freed at the end.
@@ -108,27 +108,27 @@ fn freed_before_the_deadline<W: World>(deadline_ns: u64) {
         let n_notified = unsafe { &*notifier.1 }.notify_all() as u64;
         if n_notified == 1 {
             // SAFETY: the only waiter has been notified.
-            unsafe { W::free(notifier.1) };
+            unsafe { H::free(notifier.1) };
         }
         // SAFETY: acquired.
         unsafe { notifier.2.update(|_| 1 + n_notified) };
         // SAFETY: acquired.
         unsafe { mutex.release() };
     };
-    W::run(vec![Box::new(wait), Box::new(notify)]);
+    H::run(vec![Box::new(wait), Box::new(notify)]);
     // SAFETY: both threads are done.
     if unsafe { parts.2.update(|n| n) } == 1 {
         // SAFETY: as above.
-        unsafe { W::free(parts.1) };
+        unsafe { H::free(parts.1) };
     }
     // SAFETY: as above.
-    unsafe { W::free(parts.0) };
+    unsafe { H::free(parts.0) };
 }
 
 /// Waiters, a notifier, and threads that only want the lock.
-fn beside_others<W: World>(waiters: usize, others: usize, rounds: usize) {
-    let shared = Arc::new((RawOndeck::<W::Platform>::new(), RawCondvar::<W::Platform>::new(), W::Cell::new(0)));
-    let section = |shared: &(RawOndeck<W::Platform>, RawCondvar<W::Platform>, W::Cell), is_waiter: bool| {
+fn beside_others<H: Harness>(waiters: usize, others: usize, rounds: usize) {
+    let shared = Arc::new((RawOndeck::<H::Platform>::new(), RawCondvar::<H::Platform>::new(), H::Cell::new(0)));
+    let section = |shared: &(RawOndeck<H::Platform>, RawCondvar<H::Platform>, H::Cell), is_waiter: bool| {
         let (mutex, changed, things) = shared;
         mutex.acquire();
         // SAFETY: acquired, here and after each wait.
@@ -157,38 +157,38 @@ fn beside_others<W: World>(waiters: usize, others: usize, rounds: usize) {
             giver.1.notify_one();
         }
     }));
-    W::run(jobs);
+    H::run(jobs);
     assert!(shared.0.is_at_rest());
 }
 
 mod loom {
     use super::*;
 
-    fn freed_by(undertaker: Undertaker) {
+    fn freed_by(undertaker: Destroyer) {
         for is_under_mutex in [true, false] {
             let one = MODEL.reaching(if is_under_mutex { &["enlist", "show_up"] } else { &["invite", "show_up"] });
-            one.check(move || freeing::<LoomWorld>(1, undertaker, is_under_mutex));
+            one.check(move || freeing::<LoomHarness>(1, undertaker, is_under_mutex));
             let preemptions = if is_under_mutex { 1 } else { 2 };
             let two = MODEL.preemptions(preemptions).reaching(&["enlist", "call_up"]);
-            two.check(move || freeing::<LoomWorld>(2, undertaker, is_under_mutex));
+            two.check(move || freeing::<LoomHarness>(2, undertaker, is_under_mutex));
         }
     }
 
     #[test]
     fn freed_by_the_notifier() {
-        freed_by(Undertaker::Notifier);
+        freed_by(Destroyer::Notifier);
     }
 
     #[test]
     fn freed_by_the_last_waiter() {
-        freed_by(Undertaker::LastWaiter);
+        freed_by(Destroyer::LastWaiter);
     }
 
     #[test]
     fn freed_by_the_notifier_before_the_deadline() {
         let model = Model { spurious_wakes: 0, ..MODEL.expiring() };
         model.check_containing(&[&["enlist", "withdraw", "show_up"]], || {
-            freed_before_the_deadline::<LoomWorld>(Model::deadline_ns());
+            freed_before_the_deadline::<LoomHarness>(Model::deadline_ns());
         });
     }
 }
@@ -196,25 +196,25 @@ mod loom {
 mod schedule {
     use super::*;
 
-    fn freed_by(undertaker: Undertaker) {
+    fn freed_by(undertaker: Destroyer) {
         for is_under_mutex in [true, false] {
-            SEARCH.check(move || freeing::<ScheduleWorld>(4, undertaker, is_under_mutex));
+            SEARCH.check(move || freeing::<ScheduleHarness>(4, undertaker, is_under_mutex));
         }
     }
 
     #[test]
     fn freed_by_the_notifier() {
-        freed_by(Undertaker::Notifier);
+        freed_by(Destroyer::Notifier);
     }
 
     #[test]
     fn freed_by_the_last_waiter() {
-        freed_by(Undertaker::LastWaiter);
+        freed_by(Destroyer::LastWaiter);
     }
 
     #[test]
     fn a_notified_waiter_is_one_contender_of_many() {
         let all = [["summon", "invite", "show_up"].as_slice(), &["summon", "enlist", "detach", "show_up"]];
-        SEARCH.check_containing(&all, || beside_others::<ScheduleWorld>(3, 3, 2));
+        SEARCH.check_containing(&all, || beside_others::<ScheduleHarness>(3, 3, 2));
     }
 }

@@ -4,8 +4,8 @@
 //! The models and their constants are those of `loom_ondeck.rs` and `schedule.rs`.
 
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
-use ondeck_conformance::{Guarded, Job, LoomPlatform, LoomWorld, Model, Schedule, SchedulePlatform, Time};
-use ondeck_conformance::{ScheduleWorld, World};
+use ondeck_conformance::{CheckedCell, Job, LoomHarness, LoomPlatform, Model, Schedule, SchedulePlatform, Time};
+use ondeck_conformance::{Harness, ScheduleHarness};
 use ondeck_core::Platform;
 use ondeck_lineage::{Entry, RawLock, RawOndeck, RawTimedLock};
 use std::sync::Arc;
@@ -60,9 +60,9 @@ impl<P: Platform, const N: u32> RawTimedLock for Fair<P, N> {
 }
 
 /// A lock that is released fairly while somebody waits is had by somebody else first.
-fn is_given_away<W: World>(waiters: usize) {
-    let shared = Arc::new((RawOndeck::<W::Platform>::new(), <W::Cell as Guarded>::new(0)));
-    let count = |shared: &(RawOndeck<W::Platform>, W::Cell)| {
+fn is_given_away<H: Harness>(waiters: usize) {
+    let shared = Arc::new((RawOndeck::<H::Platform>::new(), <H::Cell as CheckedCell>::new(0)));
+    let count = |shared: &(RawOndeck<H::Platform>, H::Cell)| {
         let mut count = 0;
         // SAFETY: acquired by the caller.
         unsafe {
@@ -77,7 +77,7 @@ fn is_given_away<W: World>(waiters: usize) {
     let mine = shared.clone();
     let holder = move || {
         while !mine.0.is_contended() {
-            W::Platform::yield_now();
+            H::Platform::yield_now();
         }
         // SAFETY: acquired before the threads were started.
         unsafe { mine.0.release_fair() };
@@ -98,7 +98,7 @@ fn is_given_away<W: World>(waiters: usize) {
     };
     let mut jobs: Vec<Job> = vec![Box::new(holder)];
     jobs.extend((0..waiters).map(wait));
-    W::run(jobs);
+    H::run(jobs);
     assert!(shared.0.is_at_rest());
 }
 
@@ -113,39 +113,39 @@ mod small {
 
     #[test]
     fn mutual_exclusion() {
-        MODEL.reaching(&["nap", "pass"]).check(|| exclusion::<LoomWorld, Lock<ALL>>(2, 2));
-        SPINNING.reaching(&["pass"]).check(|| exclusion::<LoomWorld, Lock<ALL>>(2, 2));
+        MODEL.reaching(&["nap", "pass"]).check(|| exclusion::<LoomHarness, Lock<ALL>>(2, 2));
+        SPINNING.reaching(&["pass"]).check(|| exclusion::<LoomHarness, Lock<ALL>>(2, 2));
     }
 
     #[test]
     fn every_waiter_finishes() {
         let model = MODEL.preemptions(1).reaching(&["pass_on", "show_up"]);
-        model.check(|| exclusion::<LoomWorld, Lock<ALL>>(3, 1));
-        model.check(|| exclusion::<LoomWorld, Lock<SOME>>(3, 1));
-        SPINNING.reaching(&["pass_on", "accept"]).check(|| exclusion::<LoomWorld, Lock<SOME>>(3, 1));
+        model.check(|| exclusion::<LoomHarness, Lock<ALL>>(3, 1));
+        model.check(|| exclusion::<LoomHarness, Lock<SOME>>(3, 1));
+        SPINNING.reaching(&["pass_on", "accept"]).check(|| exclusion::<LoomHarness, Lock<SOME>>(3, 1));
     }
 
     #[test]
     fn tries_disturb_nobody() {
-        MODEL.preemptions(2).reaching(&["pass"]).check(|| tries::<LoomWorld, Lock<ALL>>(3, 1));
+        MODEL.preemptions(2).reaching(&["pass"]).check(|| tries::<LoomHarness, Lock<ALL>>(3, 1));
     }
 
     #[test]
     fn deadlines() {
         let model = MODEL.expiring().preemptions(1).reaching(&["pass", "leave"]);
-        model.check(|| timed::<LoomWorld, Lock<ALL>>(3, 2, 1, DEADLINE_NS));
-        model.check(|| timed::<LoomWorld, Lock<SOME>>(3, 2, 1, DEADLINE_NS));
+        model.check(|| timed::<LoomHarness, Lock<ALL>>(3, 2, 1, DEADLINE_NS));
+        model.check(|| timed::<LoomHarness, Lock<SOME>>(3, 2, 1, DEADLINE_NS));
     }
 
     #[test]
     fn free_after_release() {
-        MODEL.preemptions(1).reaching(&["pass"]).check(|| freeing::<LoomWorld, Lock<ALL>>(3));
-        MODEL.expiring().preemptions(1).check(|| freeing_timed::<LoomWorld, Lock<ALL>>(3, DEADLINE_NS));
+        MODEL.preemptions(1).reaching(&["pass"]).check(|| freeing::<LoomHarness, Lock<ALL>>(3));
+        MODEL.expiring().preemptions(1).check(|| freeing_timed::<LoomHarness, Lock<ALL>>(3, DEADLINE_NS));
     }
 
     #[test]
     fn the_lock_is_given_away() {
-        MODEL.preemptions(1).reaching(&["pass"]).check(|| is_given_away::<LoomWorld>(1));
+        MODEL.preemptions(1).reaching(&["pass"]).check(|| is_given_away::<LoomHarness>(1));
     }
 }
 
@@ -159,9 +159,9 @@ mod broad {
     const DEADLINE_NS: u64 = 1 << 20;
 
     fn keeps_its_promises<const N: u32>() {
-        SEARCH.check(|| exclusion::<ScheduleWorld, Lock<N>>(5, 3));
-        SEARCH.check(|| timed::<ScheduleWorld, Lock<N>>(6, 4, 2, DEADLINE_NS));
-        SEARCH.check(|| freeing_timed::<ScheduleWorld, Lock<N>>(6, DEADLINE_NS));
+        SEARCH.check(|| exclusion::<ScheduleHarness, Lock<N>>(5, 3));
+        SEARCH.check(|| timed::<ScheduleHarness, Lock<N>>(6, 4, 2, DEADLINE_NS));
+        SEARCH.check(|| freeing_timed::<ScheduleHarness, Lock<N>>(6, DEADLINE_NS));
     }
 
     #[test]
@@ -176,6 +176,6 @@ mod broad {
 
     #[test]
     fn the_lock_is_given_away() {
-        SEARCH.check(|| is_given_away::<ScheduleWorld>(5));
+        SEARCH.check(|| is_given_away::<ScheduleHarness>(5));
     }
 }

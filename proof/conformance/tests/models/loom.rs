@@ -6,11 +6,13 @@
 //!
 //! The flagship has a file of its own, `loom_ondeck.rs`.
 
-use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort};
-use ondeck_conformance::brief::{RawPthreadAdaptivePort, RawStdPort, RawSwift};
 use ondeck_conformance::properties::{exclusion, exclusion_inflated, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
-use ondeck_conformance::{LoomPlatform, LoomWorld, Model, Time};
+use ondeck_conformance::short_spin::{
+    RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort,
+};
+use ondeck_conformance::short_spin::{RawPthreadAdaptivePort, RawStdPort, RawSwift};
+use ondeck_conformance::{LoomHarness, LoomPlatform, Model, Time};
 use ondeck_lineage::*;
 
 /// A millisecond at each reading of the tick counter, or none: longer than any patience of any lock here.
@@ -49,19 +51,19 @@ macro_rules! any_lock {
 
             #[test]
             fn mutual_exclusion() {
-                model(Lock::ENTRY.name).check(|| exclusion::<LoomWorld, Lock>(2, 2));
+                model(Lock::ENTRY.name).check(|| exclusion::<LoomHarness, Lock>(2, 2));
             }
 
             #[test]
             fn every_waiter_finishes() {
-                model_of_three(Lock::ENTRY.name).check(|| exclusion::<LoomWorld, Lock>(3, 1));
+                model_of_three(Lock::ENTRY.name).check(|| exclusion::<LoomHarness, Lock>(3, 1));
             }
 
             #[test]
             fn tries_disturb_nobody() {
                 // Of a monitor's three threads two suffice: the models above have what they have in common.
                 let acquirers = if is_monitor(Lock::ENTRY.name) { 1 } else { 2 };
-                model(Lock::ENTRY.name).check(move || tries::<LoomWorld, Lock>(acquirers + 1, 1));
+                model(Lock::ENTRY.name).check(move || tries::<LoomHarness, Lock>(acquirers + 1, 1));
             }
         }
     };
@@ -82,12 +84,12 @@ mod sleepers {
 
                 #[test]
                 fn every_waiter_finishes_spinning() {
-                    model_of_three_spinning(Lock::ENTRY.name).check(|| exclusion::<LoomWorld, Lock>(3, 1));
+                    model_of_three_spinning(Lock::ENTRY.name).check(|| exclusion::<LoomHarness, Lock>(3, 1));
                 }
 
                 #[test]
                 fn nodes_outlive_their_use() {
-                    model(Lock::ENTRY.name).spinning(LEAP).check(|| exclusion::<LoomWorld, Lock>(2, 2));
+                    model(Lock::ENTRY.name).spinning(LEAP).check(|| exclusion::<LoomHarness, Lock>(2, 2));
                 }
             }
         };
@@ -103,17 +105,17 @@ mod impatient {
 
     struct OneRound;
 
-    impl Tuned<FutexTuning> for OneRound {
+    impl TuningSource<FutexTuning> for OneRound {
         const TUNING: FutexTuning = FutexTuning { active_spins: 1, pauses_per_spin: 1 };
     }
 
-    impl Tuned<StackTuning> for OneRound {
+    impl TuningSource<StackTuning> for OneRound {
         const TUNING: StackTuning =
             StackTuning { active_spins: 1, pauses_per_spin: 1, passive_spins: 0, tail_wake_period: 16 };
     }
 
     fn check<L: RawLock<Platform = LoomPlatform>>(give_up: &'static [&'static str]) {
-        Model::new().spinning(LEAP).check_containing(&[give_up], || exclusion::<LoomWorld, L>(3, 1));
+        Model::new().spinning(LEAP).check_containing(&[give_up], || exclusion::<LoomHarness, L>(3, 1));
     }
 
     #[test]
@@ -135,7 +137,7 @@ mod given_up {
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
-                let body = || timed::<LoomWorld, $lock<LoomPlatform>>(3, 2, 1, Model::deadline_ns());
+                let body = || timed::<LoomHarness, $lock<LoomPlatform>>(3, 2, 1, Model::deadline_ns());
                 let preemptions = if is_monitor($lock::<LoomPlatform>::ENTRY.name) { 1 } else { 2 };
                 Model::new().expiring().preemptions(preemptions).check(body);
             }
@@ -157,12 +159,12 @@ mod reentrant {
 
                 #[test]
                 fn nesting_excludes_until_the_last_release() {
-                    Model::new().check(|| nesting::<LoomWorld, Lock>(2, 1, 3));
+                    Model::new().check(|| nesting::<LoomHarness, Lock>(2, 1, 3));
                 }
 
                 #[test]
                 fn a_pulse_ends_each_wait() {
-                    Model::new().check(|| pulses::<LoomWorld, Lock>(1, true));
+                    Model::new().check(|| pulses::<LoomHarness, Lock>(1, true));
                 }
             }
         };
@@ -174,7 +176,7 @@ mod reentrant {
     #[test]
     fn spinners_of_coreclr_monitor() {
         let both = [["spin_up", "seize_spinning"].as_slice(), &["retire", "late_seize"]];
-        let body = || exclusion_inflated::<LoomWorld, RawCoreclrMonitor<LoomPlatform>>(2, 2);
+        let body = || exclusion_inflated::<LoomHarness, RawCoreclrMonitor<LoomPlatform>>(2, 2);
         Model::new().spinning(LEAP).check_containing(&both, body);
     }
 }
@@ -187,7 +189,7 @@ mod free_after_release {
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
-                Model::new().check(|| freeing::<LoomWorld, $lock<LoomPlatform>>(3));
+                Model::new().check(|| freeing::<LoomHarness, $lock<LoomPlatform>>(3));
             }
         };
     }
@@ -203,7 +205,7 @@ mod free_after_giving_up {
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
-                let body = || freeing_timed::<LoomWorld, $lock<LoomPlatform>>(3, Model::deadline_ns());
+                let body = || freeing_timed::<LoomHarness, $lock<LoomPlatform>>(3, Model::deadline_ns());
                 Model::new().expiring().preemptions(2).check(body);
             }
         };

@@ -4,11 +4,11 @@
 use ondeck_conformance::condvar::wakes_all_and_loses_none;
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed};
 use ondeck_conformance::{
-    Far, LoomPlatform, LoomWorld, Model, NO_COUNT, NarrowWorld, TWO_BITS, Time, Unyielding, World,
+    Far, Harness, LoomHarness, LoomPlatform, Model, NO_COUNT, NarrowCounterHarness, NoYields, TWO_BITS, Time,
 };
 use ondeck_lineage::RawOndeck;
 
-type Lock = RawOndeck<LoomPlatform, Unyielding>;
+type Lock = RawOndeck<LoomPlatform, NoYields>;
 
 const MODEL: Model = Model::new();
 const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
@@ -19,14 +19,14 @@ const DEADLINE_NS: u64 = Model::deadline_ns();
 #[ignore = "minutes: cargo test -p ondeck-conformance --test models loom_deep -- --ignored"]
 fn two_of_four_give_up() {
     let model = Model { spurious_wakes: 0, ..MODEL.expiring().preemptions(2) };
-    model.reaching(&["hand_down", "latch", "unlatch"]).check(|| timed::<LoomWorld, Lock>(4, 2, 1, DEADLINE_NS));
+    model.reaching(&["hand_down", "latch", "unlatch"]).check(|| timed::<LoomHarness, Lock>(4, 2, 1, DEADLINE_NS));
 }
 
 #[test]
 #[ignore = "minutes: cargo test -p ondeck-conformance --test models loom_deep -- --ignored"]
 fn r13_pass_to_the_only_sleeper() {
     let model = SPINNING.preemptions(2);
-    model.check_containing(&[&["pass_on", "show_up"]], || exclusion::<LoomWorld, Lock>(3, 1));
+    model.check_containing(&[&["pass_on", "show_up"]], || exclusion::<LoomHarness, Lock>(3, 1));
 }
 
 #[test]
@@ -34,17 +34,17 @@ fn r13_pass_to_the_only_sleeper() {
 fn far_threads_beside_sleepers() {
     let model = Model { spurious_wakes: 0, ..MODEL.far(Far::EverySecond).preemptions(1) };
     let model = model.reaching(&["doze", "enqueue", "detach"]);
-    model.check(|| behind_a_holder::<LoomWorld, Lock>(3, 0, DEADLINE_NS));
-    model.expiring().check(|| behind_a_holder::<LoomWorld, Lock>(3, 1, DEADLINE_NS));
+    model.check(|| behind_a_holder::<LoomHarness, Lock>(3, 0, DEADLINE_NS));
+    model.expiring().check(|| behind_a_holder::<LoomHarness, Lock>(3, 1, DEADLINE_NS));
 }
 
 #[test]
 #[ignore = "minutes: cargo test -p ondeck-conformance --test models loom_deep -- --ignored"]
 fn far_threads() {
     let model = MODEL.far(Far::Everybody).preemptions(2).reaching(&["doze"]);
-    model.check(|| freeing::<LoomWorld, Lock>(3));
-    model.expiring().check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
-    model.reaching(&["send_alone"]).check(|| wakes_all_and_loses_none::<LoomWorld>(2, true));
+    model.check(|| freeing::<LoomHarness, Lock>(3));
+    model.expiring().check(|| freeing_timed::<LoomHarness, Lock>(3, DEADLINE_NS));
+    model.reaching(&["send_alone"]).check(|| wakes_all_and_loses_none::<LoomHarness>(2, true));
 }
 
 macro_rules! narrow {
@@ -52,13 +52,13 @@ macro_rules! narrow {
         #[test]
         #[ignore = "minutes: cargo test -p ondeck-conformance --test models loom_deep -- --ignored"]
         fn $name() {
-            type Here = NarrowWorld<LoomWorld, $cut>;
-            type Lock = RawOndeck<<Here as World>::Platform, Unyielding>;
+            type NarrowLoom = NarrowCounterHarness<LoomHarness, $cut>;
+            type Lock = RawOndeck<<NarrowLoom as Harness>::Platform, NoYields>;
 
-            MODEL.check(|| exclusion::<Here, Lock>(3, 1));
-            MODEL.expiring().preemptions(2).check(|| timed::<Here, Lock>(3, 2, 1, DEADLINE_NS));
-            MODEL.expiring().preemptions(2).check(|| freeing_timed::<Here, Lock>(3, DEADLINE_NS));
-            SPINNING.preemptions(2).check(|| exclusion::<Here, Lock>(2, 4));
+            MODEL.check(|| exclusion::<NarrowLoom, Lock>(3, 1));
+            MODEL.expiring().preemptions(2).check(|| timed::<NarrowLoom, Lock>(3, 2, 1, DEADLINE_NS));
+            MODEL.expiring().preemptions(2).check(|| freeing_timed::<NarrowLoom, Lock>(3, DEADLINE_NS));
+            SPINNING.preemptions(2).check(|| exclusion::<NarrowLoom, Lock>(2, 4));
         }
     };
 }

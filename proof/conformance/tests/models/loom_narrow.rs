@@ -7,7 +7,7 @@
 use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed};
 use ondeck_conformance::{
-    LoomWorld, Model, NO_COUNT, NarrowWorld, Schedule, ScheduleWorld, TWO_BITS, Time, Unyielding, World,
+    Harness, LoomHarness, Model, NO_COUNT, NarrowCounterHarness, NoYields, Schedule, ScheduleHarness, TWO_BITS, Time,
 };
 use ondeck_lineage::RawOndeck;
 
@@ -23,40 +23,43 @@ macro_rules! models {
         mod $name {
             use super::*;
 
-            type Here = NarrowWorld<LoomWorld, $cut>;
-            type Lock = RawOndeck<<Here as World>::Platform, Unyielding>;
+            type NarrowLoom = NarrowCounterHarness<LoomHarness, $cut>;
+            type Lock = RawOndeck<<NarrowLoom as Harness>::Platform, NoYields>;
 
             #[test]
             fn mutual_exclusion() {
-                MODEL.reaching(&["nap", "rouse"]).check(|| exclusion::<Here, Lock>(2, 2));
-                MODEL.preemptions(2).reaching(&["nap", "rouse"]).check(|| exclusion::<Here, Lock>(2, 4));
+                MODEL.reaching(&["nap", "rouse"]).check(|| exclusion::<NarrowLoom, Lock>(2, 2));
+                MODEL.preemptions(2).reaching(&["nap", "rouse"]).check(|| exclusion::<NarrowLoom, Lock>(2, 4));
             }
 
             #[test]
             fn every_waiter_finishes() {
-                MODEL.preemptions(2).reaching(&["call_up"]).check(|| exclusion::<Here, Lock>(3, 1));
-                SPINNING.reaching(&["pass_on", "accept"]).check(|| exclusion::<Here, Lock>(3, 1));
+                MODEL.preemptions(2).reaching(&["call_up"]).check(|| exclusion::<NarrowLoom, Lock>(3, 1));
+                SPINNING.reaching(&["pass_on", "accept"]).check(|| exclusion::<NarrowLoom, Lock>(3, 1));
             }
 
             #[test]
             fn deadlines() {
                 let model = MODEL.expiring().preemptions(1).reaching(&["leave", "latch", "detach"]);
-                model.check(|| timed::<Here, Lock>(3, 2, 1, DEADLINE_NS));
-                SPINNING.expiring().reaching(&["pass", "leave"]).check(|| timed::<Here, Lock>(2, 1, 2, DEADLINE_NS));
+                model.check(|| timed::<NarrowLoom, Lock>(3, 2, 1, DEADLINE_NS));
+                SPINNING
+                    .expiring()
+                    .reaching(&["pass", "leave"])
+                    .check(|| timed::<NarrowLoom, Lock>(2, 1, 2, DEADLINE_NS));
             }
 
             #[test]
             fn free_after_release() {
-                MODEL.preemptions(1).reaching(&["call_up"]).check(|| freeing::<Here, Lock>(3));
-                MODEL.expiring().preemptions(1).check(|| freeing_timed::<Here, Lock>(3, DEADLINE_NS));
+                MODEL.preemptions(1).reaching(&["call_up"]).check(|| freeing::<NarrowLoom, Lock>(3));
+                MODEL.expiring().preemptions(1).check(|| freeing_timed::<NarrowLoom, Lock>(3, DEADLINE_NS));
             }
 
             #[test]
             fn condvar() {
-                MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_all_and_loses_none::<Here>(2, true));
-                MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_all_at_once::<Here>(2));
+                MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_all_and_loses_none::<NarrowLoom>(2, true));
+                MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_all_at_once::<NarrowLoom>(2));
                 let timed = MODEL.expiring().preemptions(2).reaching(&["withdraw", "enlist"]);
-                timed.check(|| timeouts_race_with_notifications::<Here>(1, 0, DEADLINE_NS));
+                timed.check(|| timeouts_race_with_notifications::<NarrowLoom>(1, 0, DEADLINE_NS));
             }
         }
     };
@@ -70,20 +73,20 @@ macro_rules! schedules {
         mod $name {
             use super::*;
 
-            type Here = NarrowWorld<ScheduleWorld, $cut>;
-            type Lock = RawOndeck<<Here as World>::Platform, Unyielding>;
+            type NarrowLoom = NarrowCounterHarness<ScheduleHarness, $cut>;
+            type Lock = RawOndeck<<NarrowLoom as Harness>::Platform, NoYields>;
 
             #[test]
             fn exclusion_and_deadlines() {
-                SEARCH.check(|| exclusion::<Here, Lock>(5, 5));
-                SEARCH.check(|| timed::<Here, Lock>(6, 4, 3, SOON_NS));
-                SEARCH.check(|| freeing_timed::<Here, Lock>(6, SOON_NS));
+                SEARCH.check(|| exclusion::<NarrowLoom, Lock>(5, 5));
+                SEARCH.check(|| timed::<NarrowLoom, Lock>(6, 4, 3, SOON_NS));
+                SEARCH.check(|| freeing_timed::<NarrowLoom, Lock>(6, SOON_NS));
             }
 
             #[test]
             fn condvar() {
-                SEARCH.check(|| wakes_all_and_loses_none::<Here>(4, true));
-                SEARCH.check(|| timeouts_race_with_notifications::<Here>(3, 2, SOON_NS));
+                SEARCH.check(|| wakes_all_and_loses_none::<NarrowLoom>(4, true));
+                SEARCH.check(|| timeouts_race_with_notifications::<NarrowLoom>(3, 2, SOON_NS));
             }
         }
     };

@@ -12,10 +12,10 @@
 use ondeck_conformance::properties::{
     behind_a_holder, exclusion, freeing, freeing_timed, outlived, timed, tried_meanwhile, tries,
 };
-use ondeck_conformance::{Far, LoomPlatform, LoomWorld, Model, Time, Unyielding};
+use ondeck_conformance::{Far, LoomHarness, LoomPlatform, Model, NoYields, Time};
 use ondeck_lineage::RawOndeck;
 
-type Lock = RawOndeck<LoomPlatform, Unyielding>;
+type Lock = RawOndeck<LoomPlatform, NoYields>;
 
 const MODEL: Model = Model::new();
 const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
@@ -23,18 +23,18 @@ const DEADLINE_NS: u64 = Model::deadline_ns();
 
 #[test]
 fn mutual_exclusion() {
-    MODEL.reaching(&["nap", "rise", "rouse", "take"]).check(|| exclusion::<LoomWorld, Lock>(2, 2));
+    MODEL.reaching(&["nap", "rise", "rouse", "take"]).check(|| exclusion::<LoomHarness, Lock>(2, 2));
 }
 
 #[test]
 fn mutual_exclusion_spinning() {
     let model = SPINNING.preemptions(3).reaching(&["accept", "call_up"]);
-    model.check(|| exclusion::<LoomWorld, Lock>(2, 2));
+    model.check(|| exclusion::<LoomHarness, Lock>(2, 2));
 }
 
 #[test]
 fn every_waiter_finishes() {
-    MODEL.reaching(&["call_up", "detach", "show_up"]).check(|| exclusion::<LoomWorld, Lock>(3, 1));
+    MODEL.reaching(&["call_up", "detach", "show_up"]).check(|| exclusion::<LoomHarness, Lock>(3, 1));
 }
 
 /// Four threads: one at bat, one on deck, two in the dugout.
@@ -42,7 +42,7 @@ fn every_waiter_finishes() {
 fn every_waiter_finishes_in_a_crowd() {
     let model = Model { spurious_wakes: 0, ..MODEL.preemptions(1) };
     model.check_containing(&[&["call_up", "detach", "show_up"]], || {
-        behind_a_holder::<LoomWorld, Lock>(3, 0, DEADLINE_NS)
+        behind_a_holder::<LoomHarness, Lock>(3, 0, DEADLINE_NS)
     });
 }
 
@@ -51,7 +51,7 @@ fn every_waiter_finishes_in_a_crowd() {
 fn edited_links_reach_a_canceller() {
     let model = Model { spurious_wakes: 0, ..MODEL.expiring().preemptions(1) };
     let model = model.reaching(&["call_up", "detach", "latch"]);
-    model.check(|| behind_a_holder::<LoomWorld, Lock>(3, 1, DEADLINE_NS));
+    model.check(|| behind_a_holder::<LoomHarness, Lock>(3, 1, DEADLINE_NS));
 }
 
 /// A pass is accepted while its giver still calls a sleeper. Time leaps by less than a patience, so that the deck looks
@@ -59,20 +59,20 @@ fn edited_links_reach_a_canceller() {
 #[test]
 fn pass_is_accepted_during_a_call() {
     let model = Model { spurious_wakes: 0, ..MODEL.spinning(Time::Leaps(15_000)).preemptions(1) };
-    let body = || behind_a_holder::<LoomWorld, Lock>(2, 0, DEADLINE_NS);
+    let body = || behind_a_holder::<LoomHarness, Lock>(2, 0, DEADLINE_NS);
     model.check_containing(&[&["pass_on", "accept", "detach"]], body);
 }
 
 #[test]
 fn tries_disturb_nobody() {
-    MODEL.preemptions(2).reaching(&["rouse", "call_up"]).check(|| tries::<LoomWorld, Lock>(3, 1));
+    MODEL.preemptions(2).reaching(&["rouse", "call_up"]).check(|| tries::<LoomHarness, Lock>(3, 1));
 }
 
 /// A lock that was given to somebody asleep is not taken back.
 #[test]
 fn nap_is_ended_by_a_pass() {
     let model = Model { time: Time::MayLeap(1_000_000), ..MODEL.preemptions(1) };
-    model.check_containing(&[&["nap", "pass", "accept"]], || exclusion::<LoomWorld, Lock>(3, 1));
+    model.check_containing(&[&["nap", "pass", "accept"]], || exclusion::<LoomHarness, Lock>(3, 1));
 }
 
 /// A lock that is released again and again between two looks of the deck: time hardly passes.
@@ -80,70 +80,71 @@ fn nap_is_ended_by_a_pass() {
 fn captured_lock_is_left_to_its_holder() {
     let slow = Time::MayLeap(1_000);
     let model = MODEL.spinning(slow).preemptions(1).reaching(&["claim", "take"]);
-    model.check(|| exclusion::<LoomWorld, Lock>(2, 3));
+    model.check(|| exclusion::<LoomHarness, Lock>(2, 3));
 }
 
 #[test]
 fn r01_deck_leaves_while_the_lock_is_released() {
     let both = [["leave", "vacate"].as_slice(), &["vacate", "leave"]];
-    MODEL.expiring().preemptions(2).check_containing(&both, || timed::<LoomWorld, Lock>(2, 1, 2, DEADLINE_NS));
+    MODEL.expiring().preemptions(2).check_containing(&both, || timed::<LoomHarness, Lock>(2, 1, 2, DEADLINE_NS));
 }
 
 #[test]
 fn r02_deck_takes_what_an_arrival_grabs() {
     let both = [["claim", "take", "grab"].as_slice(), &["claim", "grab", "take"]];
-    MODEL.preemptions(2).check_containing(&both, || exclusion::<LoomWorld, Lock>(3, 1));
+    MODEL.preemptions(2).check_containing(&both, || exclusion::<LoomHarness, Lock>(3, 1));
 }
 
 #[test]
 fn r03_request_meets_release() {
     let all = [["ask", "vacate", "take"].as_slice(), &["ask", "vacate", "grab"], &["ask", "pass", "accept"]];
-    SPINNING.check_containing(&all, || exclusion::<LoomWorld, Lock>(3, 1));
+    SPINNING.check_containing(&all, || exclusion::<LoomHarness, Lock>(3, 1));
 }
 
 #[test]
 fn r04_pass_meets_deadline() {
-    let body = || timed::<LoomWorld, Lock>(2, 1, 2, DEADLINE_NS);
+    let body = || timed::<LoomHarness, Lock>(2, 1, 2, DEADLINE_NS);
     SPINNING.expiring().check_containing(&[&["pass", "accept"]], body);
 }
 
 #[test]
 fn r08_cancelled_after_the_call() {
     let called = ["latch", "unlatch", "show_up"].as_slice();
-    MODEL.expiring().preemptions(2).check_containing(&[called], || timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS));
+    MODEL.expiring().preemptions(2).check_containing(&[called], || timed::<LoomHarness, Lock>(3, 2, 1, DEADLINE_NS));
 }
 
 #[test]
 fn r09_canceller_holds_the_latch_while_the_lock_is_released() {
     let released = ["latch", "vacate", "detach"].as_slice();
-    MODEL.expiring().check_containing(&[released], || timed::<LoomWorld, Lock>(3, 1, 1, DEADLINE_NS));
+    MODEL.expiring().check_containing(&[released], || timed::<LoomHarness, Lock>(3, 1, 1, DEADLINE_NS));
 }
 
 #[test]
 fn r10_last_sleeper_cancels_after_a_request() {
-    let body = || timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS);
+    let body = || timed::<LoomHarness, Lock>(3, 2, 1, DEADLINE_NS);
     SPINNING.expiring().check_containing(&[&["ask", "latch", "detach"]], body);
 }
 
 #[test]
 fn r13_pass_to_the_only_sleeper() {
-    SPINNING.check_containing(&[&["pass_on", "show_up"]], || exclusion::<LoomWorld, Lock>(3, 1));
+    SPINNING.check_containing(&[&["pass_on", "show_up"]], || exclusion::<LoomHarness, Lock>(3, 1));
 }
 
 /// An occupant out of time leaves, and the holder calls in its place.
 #[test]
 fn r15_called_after_the_deadline() {
     let called = ["leave", "call_up", "show_up"].as_slice();
-    MODEL.expiring().preemptions(2).check_containing(&[called], || timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS));
+    MODEL.expiring().preemptions(2).check_containing(&[called], || timed::<LoomHarness, Lock>(3, 2, 1, DEADLINE_NS));
 }
 
-/// Whoever ends in the dugout leaves the list, or the seat that it is called to; and passes on a lock that it gets there.
+/// A thread that ends in the dugout leaves the list, or the seat that it is called to; and passes on a lock that it
+/// gets there.
 #[test]
 fn a_thread_ends_in_the_dugout() {
     let model = Model { spurious_wakes: 0, ..MODEL.ending().preemptions(2) };
     let all = [["latch", "detach"].as_slice(), &["latch", "unlatch", "show_up", "take", "vacate"]];
-    model.check_containing(&all, || outlived::<LoomWorld, Lock>(2));
-    model.preemptions(1).check_containing(&[&["show_up", "leave"]], || outlived::<LoomWorld, Lock>(3));
+    model.check_containing(&all, || outlived::<LoomHarness, Lock>(2));
+    model.preemptions(1).check_containing(&[&["show_up", "leave"]], || outlived::<LoomHarness, Lock>(3));
 }
 
 /// The same in its nap on deck, while somebody sleeps whom nobody else would call.
@@ -155,30 +156,30 @@ fn a_thread_ends_in_its_nap() {
         &["nap", "pass", "accept"],
     ];
     let model = Model { time: Time::MayLeap(1_000_000), ..MODEL.ending().preemptions(1) };
-    model.check_containing(&all, || outlived::<LoomWorld, Lock>(2));
+    model.check_containing(&all, || outlived::<LoomHarness, Lock>(2));
 }
 
 /// Twice as many waits that end for no reason as in the other models.
 #[test]
 fn r16_spurious_wakes() {
     let model = Model { spurious_wakes: 2, ..MODEL.preemptions(2) };
-    model.check_containing(&[&["nap", "rise", "nap"]], || exclusion::<LoomWorld, Lock>(3, 1));
+    model.check_containing(&[&["nap", "rise", "nap"]], || exclusion::<LoomHarness, Lock>(3, 1));
 }
 
 #[test]
 fn r17_free_after_release() {
-    MODEL.preemptions(2).reaching(&["rouse", "call_up"]).check(|| freeing::<LoomWorld, Lock>(3));
+    MODEL.preemptions(2).reaching(&["rouse", "call_up"]).check(|| freeing::<LoomHarness, Lock>(3));
 }
 
 #[test]
 fn r17_free_after_release_spinning() {
-    SPINNING.reaching(&["pass", "pass_on"]).check(|| freeing::<LoomWorld, Lock>(3));
+    SPINNING.reaching(&["pass", "pass_on"]).check(|| freeing::<LoomHarness, Lock>(3));
 }
 
 #[test]
 fn r17_free_after_giving_up() {
     let model = MODEL.expiring().preemptions(2).reaching(&["latch", "leave"]);
-    model.check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
+    model.check(|| freeing_timed::<LoomHarness, Lock>(3, DEADLINE_NS));
 }
 
 /// A release that looks before it writes, as on Arm: what it then writes is all that the next holder has of the section.
@@ -189,26 +190,26 @@ mod far_atomics {
 
     #[test]
     fn mutual_exclusion() {
-        LOOKING.reaching(&["rouse", "vacate"]).check(|| exclusion::<LoomWorld, Lock>(2, 2));
+        LOOKING.reaching(&["rouse", "vacate"]).check(|| exclusion::<LoomHarness, Lock>(2, 2));
     }
 
     /// Somebody takes the lock between its release and the end of the call.
     #[test]
     fn lock_is_taken_during_a_call() {
         let calls = Model { spurious_wakes: 0, ..LOOKING.preemptions(1) };
-        calls.check_containing(&[&["call_up", "grab", "detach"]], || tried_meanwhile::<LoomWorld, Lock>(2));
+        calls.check_containing(&[&["call_up", "grab", "detach"]], || tried_meanwhile::<LoomHarness, Lock>(2));
     }
 
     #[test]
     fn pass_is_accepted_during_a_call() {
         let model = Model { spurious_wakes: 0, ..LOOKING.spinning(Time::Leaps(15_000)).preemptions(1) };
-        let body = || behind_a_holder::<LoomWorld, Lock>(2, 0, DEADLINE_NS);
+        let body = || behind_a_holder::<LoomHarness, Lock>(2, 0, DEADLINE_NS);
         model.check_containing(&[&["pass_on", "accept", "detach"]], body);
     }
 
     #[test]
     fn room_is_left() {
-        LOOKING.check_containing(&[&["make_room", "vacate"]], || exclusion::<LoomWorld, Lock>(3, 1));
+        LOOKING.check_containing(&[&["make_room", "vacate"]], || exclusion::<LoomHarness, Lock>(3, 1));
     }
 }
 
@@ -221,37 +222,37 @@ mod far {
 
     #[test]
     fn mutual_exclusion() {
-        ALL.preemptions(2).check(|| exclusion::<LoomWorld, Lock>(3, 1));
+        ALL.preemptions(2).check(|| exclusion::<LoomHarness, Lock>(3, 1));
     }
 
     #[test]
     fn mutual_exclusion_spinning() {
         let spinning = Model { may_spin: true, time: Time::MayLeap(1_000_000), ..ALL.preemptions(1) };
-        spinning.check(|| exclusion::<LoomWorld, Lock>(3, 1));
+        spinning.check(|| exclusion::<LoomHarness, Lock>(3, 1));
     }
 
     #[test]
     fn deadlines() {
-        ALL.expiring().preemptions(1).check(|| timed::<LoomWorld, Lock>(3, 2, 1, DEADLINE_NS));
-        ALL.expiring().preemptions(1).check(|| timed::<LoomWorld, Lock>(3, 1, 2, DEADLINE_NS));
+        ALL.expiring().preemptions(1).check(|| timed::<LoomHarness, Lock>(3, 2, 1, DEADLINE_NS));
+        ALL.expiring().preemptions(1).check(|| timed::<LoomHarness, Lock>(3, 1, 2, DEADLINE_NS));
     }
 
     /// A deadline that comes before the next rotation is not slept over.
     #[test]
     fn deadline_before_the_next_look() {
         ALL.expiring().preemptions(1).check(|| {
-            timed::<LoomWorld, Lock>(3, 3, 1, 1_000);
+            timed::<LoomHarness, Lock>(3, 3, 1, 1_000);
             assert!(LoomPlatform::longest_nap_ns() < 1_000, "a nap goes on after the deadline");
         });
     }
 
     #[test]
     fn free_after_release() {
-        ALL.preemptions(1).check(|| freeing::<LoomWorld, Lock>(3));
+        ALL.preemptions(1).check(|| freeing::<LoomHarness, Lock>(3));
     }
 
     #[test]
     fn free_after_giving_up() {
-        ALL.expiring().preemptions(1).check(|| freeing_timed::<LoomWorld, Lock>(3, DEADLINE_NS));
+        ALL.expiring().preemptions(1).check(|| freeing_timed::<LoomHarness, Lock>(3, DEADLINE_NS));
     }
 }

@@ -1,45 +1,45 @@
-//! The check of the checks: every fault of the specimen is noticed by the property that is for it, and the healthy
-//! specimen passes all of them.
+//! The check of the checks: every fault of the faulty lock is noticed by the property that is for it, and the same lock
+//! without a fault passes all of them.
 //!
 //! A faulty lock is run in a child process, because a deadlock inside loom aborts.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use ondeck_conformance::child::test_in_child;
+use ondeck_conformance::faulty_lock::{Fault, FaultChoice, FaultyLock};
 use ondeck_conformance::properties::{exclusion, freeing, timed, tries};
-use ondeck_conformance::specimen::{Fault, Seeded, Specimen};
-use ondeck_conformance::{Job, LoomPlatform, LoomWorld, Model, NarrowWorld, TWO_BITS, Time, World};
-use ondeck_conformance::{Schedule, SchedulePlatform, ScheduleWorld};
+use ondeck_conformance::{Harness, Job, LoomHarness, LoomPlatform, Model, NarrowCounterHarness, TWO_BITS, Time};
+use ondeck_conformance::{Schedule, ScheduleHarness, SchedulePlatform};
 use ondeck_core::{Atomic, Platform};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// The specimen under loom and under random schedules.
-type Small<S> = Specimen<LoomPlatform, S>;
-type Broad<S> = Specimen<SchedulePlatform, S>;
+/// The faulty lock under loom and under random schedules.
+type Small<S> = FaultyLock<LoomPlatform, S>;
+type Broad<S> = FaultyLock<SchedulePlatform, S>;
 
 const SEARCH: Schedule = Schedule { executions: 2_000 };
 
 struct Healthy;
 
-impl Seeded for Healthy {
+impl FaultChoice for Healthy {
     const FAULT: Fault = Fault::None;
 }
 
 #[test]
 fn healthy_passes_loom() {
-    Model::new().check(|| exclusion::<LoomWorld, Small<Healthy>>(2, 2));
-    Model::new().check(|| exclusion::<LoomWorld, Small<Healthy>>(3, 1));
-    Model::new().check(|| tries::<LoomWorld, Small<Healthy>>(2, 2));
-    Model::new().check(|| freeing::<LoomWorld, Small<Healthy>>(3));
-    Model::new().expiring().check(|| timed::<LoomWorld, Small<Healthy>>(3, 2, 1, Model::deadline_ns()));
+    Model::new().check(|| exclusion::<LoomHarness, Small<Healthy>>(2, 2));
+    Model::new().check(|| exclusion::<LoomHarness, Small<Healthy>>(3, 1));
+    Model::new().check(|| tries::<LoomHarness, Small<Healthy>>(2, 2));
+    Model::new().check(|| freeing::<LoomHarness, Small<Healthy>>(3));
+    Model::new().expiring().check(|| timed::<LoomHarness, Small<Healthy>>(3, 2, 1, Model::deadline_ns()));
 }
 
 #[test]
 fn healthy_passes_schedules() {
-    SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Healthy>>(5, 3));
-    SEARCH.check(|| tries::<ScheduleWorld, Broad<Healthy>>(4, 3));
-    SEARCH.check(|| freeing::<ScheduleWorld, Broad<Healthy>>(6));
-    SEARCH.check(|| timed::<ScheduleWorld, Broad<Healthy>>(5, 3, 2, 1 << 20));
+    SEARCH.check(|| exclusion::<ScheduleHarness, Broad<Healthy>>(5, 3));
+    SEARCH.check(|| tries::<ScheduleHarness, Broad<Healthy>>(4, 3));
+    SEARCH.check(|| freeing::<ScheduleHarness, Broad<Healthy>>(6));
+    SEARCH.check(|| timed::<ScheduleHarness, Broad<Healthy>>(5, 3, 2, 1 << 20));
 }
 
 /// The model's own choices are choices for every thread, whatever the schedule.
@@ -55,17 +55,17 @@ fn coins_have_two_sides_for_every_thread() {
                 seen.lock().expect("nobody panics while holding it").insert((name, after - before));
             }) as Job
         };
-        LoomWorld::run(vec![job("spawned"), job("first")]);
+        LoomHarness::run(vec![job("spawned"), job("first")]);
     });
     let all = BTreeSet::from([("first", 0), ("first", 100), ("spawned", 0), ("spawned", 100)]);
     assert_eq!(*seen.lock().expect("nobody panics while holding it"), all);
 }
 
 /// A reader that takes an equal count for the same time, while a writer comes and goes `releases` times.
-fn trusts_the_count<W: World>(releases: u32) {
+fn trusts_the_count<H: Harness>(releases: u32) {
     const LOCKED: u64 = 1 << 62;
     const RELEASE: u64 = LOCKED | 1 << 51;
-    let word = Arc::new((<W::Platform as Platform>::U64::new(0), <W::Platform as Platform>::U32::new(0)));
+    let word = Arc::new((<H::Platform as Platform>::U64::new(0), <H::Platform as Platform>::U32::new(0)));
     let (written, read) = (word.clone(), word.clone());
     let write = Box::new(move || {
         for _ in 0..releases {
@@ -84,23 +84,23 @@ fn trusts_the_count<W: World>(releases: u32) {
             assert_eq!(data[0], data[1], "a word of another time");
         }
     });
-    W::run(vec![write as Job, look]);
+    H::run(vec![write as Job, look]);
 }
 
 /// A narrow word comes round: four releases are seen with eleven bits of a counter, and not with two.
 #[test]
 fn narrow_words_come_round() {
-    Model::new().check(|| trusts_the_count::<LoomWorld>(4));
-    Model::new().check(|| trusts_the_count::<NarrowWorld<LoomWorld, TWO_BITS>>(3));
+    Model::new().check(|| trusts_the_count::<LoomHarness>(4));
+    Model::new().check(|| trusts_the_count::<NarrowCounterHarness<LoomHarness, TWO_BITS>>(3));
 }
 
-mod narrow {
+mod narrow_counter {
     use super::*;
 
     #[test]
     #[ignore = "must fail; run by `is_noticed` in a child process"]
     fn child() {
-        Model::new().check(|| trusts_the_count::<NarrowWorld<LoomWorld, TWO_BITS>>(4));
+        Model::new().check(|| trusts_the_count::<NarrowCounterHarness<LoomHarness, TWO_BITS>>(4));
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod narrow {
 #[should_panic = "no execution takes these steps: [\"retire\"]"]
 fn a_step_that_is_not_reached_is_noticed() {
     let model = Model::new().reaching(&["grab", "retire"]);
-    model.check(|| exclusion::<LoomWorld, ondeck_lineage::RawOndeck<LoomPlatform>>(2, 1));
+    model.check(|| exclusion::<LoomHarness, ondeck_lineage::RawOndeck<LoomPlatform>>(2, 1));
 }
 
 /// `noticed!(name, Fault, "what the failing child prints", body)`: two tests, of which the child's must fail.
@@ -127,7 +127,7 @@ macro_rules! noticed {
 
             struct Faulty;
 
-            impl Seeded for Faulty {
+            impl FaultChoice for Faulty {
                 const FAULT: Fault = Fault::$fault;
             }
 
@@ -150,63 +150,63 @@ macro_rules! noticed {
 }
 
 noticed!(loom_test_then_set, TestThenSet, "Causality violation", {
-    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+    Model::new().check(|| exclusion::<LoomHarness, Small<Faulty>>(2, 1));
 });
 
 noticed!(loom_relaxed_release, RelaxedRelease, "Causality violation", {
-    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+    Model::new().check(|| exclusion::<LoomHarness, Small<Faulty>>(2, 1));
 });
 
 noticed!(loom_relaxed_acquire, RelaxedAcquire, "Causality violation", {
-    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+    Model::new().check(|| exclusion::<LoomHarness, Small<Faulty>>(2, 1));
 });
 
 noticed!(loom_relaxed_slow_acquire, RelaxedSlowAcquire, "Causality violation", {
-    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+    Model::new().check(|| exclusion::<LoomHarness, Small<Faulty>>(2, 1));
 });
 
 noticed!(loom_look_then_release, LookThenRelease, "deadlock", {
-    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(2, 1));
+    Model::new().check(|| exclusion::<LoomHarness, Small<Faulty>>(2, 1));
 });
 
 // Needs three threads: with two there are no others to forget.
 noticed!(loom_forgets_others, ForgetsOthers, "deadlock", {
-    Model::new().check(|| exclusion::<LoomWorld, Small<Faulty>>(3, 1));
+    Model::new().check(|| exclusion::<LoomHarness, Small<Faulty>>(3, 1));
 });
 
 noticed!(loom_looks_after_release, LooksAfterRelease, "Causality violation", {
-    Model::new().check(|| freeing::<LoomWorld, Small<Faulty>>(2));
+    Model::new().check(|| freeing::<LoomHarness, Small<Faulty>>(2));
 });
 
 noticed!(loom_claims_after_timeout, ClaimsAfterTimeout, "Causality violation", {
-    Model::new().expiring().check(|| timed::<LoomWorld, Small<Faulty>>(2, 1, 1, Model::deadline_ns()));
+    Model::new().expiring().check(|| timed::<LoomHarness, Small<Faulty>>(2, 1, 1, Model::deadline_ns()));
 });
 
 noticed!(loom_marks_on_failed_try, MarksOnFailedTry, "a flag is left", {
-    Model::new().check(|| tries::<LoomWorld, Small<Faulty>>(2, 1));
+    Model::new().check(|| tries::<LoomHarness, Small<Faulty>>(2, 1));
 });
 
 noticed!(schedule_test_then_set, TestThenSet, "two threads are inside", {
-    SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Faulty>>(4, 1));
+    SEARCH.check(|| exclusion::<ScheduleHarness, Broad<Faulty>>(4, 1));
 });
 
 noticed!(schedule_look_then_release, LookThenRelease, "deadlock", {
-    SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Faulty>>(4, 2));
+    SEARCH.check(|| exclusion::<ScheduleHarness, Broad<Faulty>>(4, 2));
 });
 
 noticed!(schedule_forgets_others, ForgetsOthers, "deadlock", {
-    SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Faulty>>(4, 2));
+    SEARCH.check(|| exclusion::<ScheduleHarness, Broad<Faulty>>(4, 2));
 });
 
 noticed!(schedule_looks_after_release, LooksAfterRelease, "after the end of its life", {
-    SEARCH.check(|| freeing::<ScheduleWorld, Broad<Faulty>>(4));
+    SEARCH.check(|| freeing::<ScheduleHarness, Broad<Faulty>>(4));
 });
 
 noticed!(schedule_claims_after_timeout, ClaimsAfterTimeout, "two threads are inside", {
-    SEARCH.check(|| timed::<ScheduleWorld, Broad<Faulty>>(4, 2, 1, 1 << 20));
+    SEARCH.check(|| timed::<ScheduleHarness, Broad<Faulty>>(4, 2, 1, 1 << 20));
 });
 
 noticed!(schedule_crowd_polls, CrowdPolls, "poll the word", {
-    let report = SEARCH.check(|| exclusion::<ScheduleWorld, Broad<Faulty>>(4, 1));
+    let report = SEARCH.check(|| exclusion::<ScheduleHarness, Broad<Faulty>>(4, 1));
     assert!(report.pollers <= 1, "reproduce: {} threads poll the word at once", report.pollers);
 });

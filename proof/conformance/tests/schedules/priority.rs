@@ -6,12 +6,12 @@ mod modelled {
     use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
     use ondeck_conformance::monitors::pulses_all;
     use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing_timed, timed, tries};
-    use ondeck_conformance::side_objects::{MonitorWorld, Restless};
-    use ondeck_conformance::{Schedule, SchedulePlatform, ScheduleWorld};
+    use ondeck_conformance::side_objects::{EagerDeflation, MonitorHarness};
+    use ondeck_conformance::{Schedule, ScheduleHarness, SchedulePlatform};
     use ondeck_lineage::{RawOndeck, RawTicket};
 
     type Lock = RawOndeck<SchedulePlatform>;
-    type Monitor = <ScheduleWorld as MonitorWorld>::Monitor<Restless>;
+    type Monitor = <ScheduleHarness as MonitorHarness>::Monitor<EagerDeflation>;
 
     const SEARCH: Schedule = Schedule { executions: 4_000 };
     const DEADLINE_NS: u64 = 1 << 20;
@@ -19,48 +19,48 @@ mod modelled {
     #[test]
     fn plain_under_priorities() {
         let passes = [["pass_on", "detach"].as_slice(), &["detach", "claim", "show_up"]];
-        SEARCH.check_under_priorities(&passes, || exclusion::<ScheduleWorld, Lock>(6, 3));
-        SEARCH.check_under_priorities(&[], || tries::<ScheduleWorld, Lock>(5, 3));
+        SEARCH.check_under_priorities(&passes, || exclusion::<ScheduleHarness, Lock>(6, 3));
+        SEARCH.check_under_priorities(&[], || tries::<ScheduleHarness, Lock>(5, 3));
     }
 
     #[test]
     fn timed_under_priorities() {
         let cancelled = ["latch", "detach"].as_slice();
-        SEARCH.check_under_priorities(&[cancelled], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
+        SEARCH.check_under_priorities(&[cancelled], || timed::<ScheduleHarness, Lock>(6, 4, 2, DEADLINE_NS));
         // A canceller seldom finds a latch holder that has lost its core.
         let longer = Schedule { executions: 64_000 };
-        longer.check_under_priorities(&[cancelled], || behind_a_holder::<ScheduleWorld, Lock>(5, 5, DEADLINE_NS));
-        SEARCH.check_under_priorities(&[], || freeing_timed::<ScheduleWorld, Lock>(6, DEADLINE_NS));
+        longer.check_under_priorities(&[cancelled], || behind_a_holder::<ScheduleHarness, Lock>(5, 5, DEADLINE_NS));
+        SEARCH.check_under_priorities(&[], || freeing_timed::<ScheduleHarness, Lock>(6, DEADLINE_NS));
     }
 
     #[test]
     fn condvar_under_priorities() {
-        SEARCH.check_under_priorities(&[], || wakes_all_and_loses_none::<ScheduleWorld>(4, true));
-        SEARCH.check_under_priorities(&[], || wakes_all_and_loses_none::<ScheduleWorld>(4, false));
-        SEARCH.check_under_priorities(&[], || wakes_all_at_once::<ScheduleWorld>(5));
-        SEARCH.check_under_priorities(&[], || timeouts_race_with_notifications::<ScheduleWorld>(3, 2, DEADLINE_NS));
+        SEARCH.check_under_priorities(&[], || wakes_all_and_loses_none::<ScheduleHarness>(4, true));
+        SEARCH.check_under_priorities(&[], || wakes_all_and_loses_none::<ScheduleHarness>(4, false));
+        SEARCH.check_under_priorities(&[], || wakes_all_at_once::<ScheduleHarness>(5));
+        SEARCH.check_under_priorities(&[], || timeouts_race_with_notifications::<ScheduleHarness>(3, 2, DEADLINE_NS));
     }
 
     #[test]
     fn monitor_under_priorities() {
         let deflated = ["close", "pin", "unpin", "deflate"].as_slice();
         SEARCH.check_under_priorities(&[deflated], || {
-            ScheduleWorld::begin(8);
-            exclusion::<ScheduleWorld, Monitor>(5, 3);
+            ScheduleHarness::begin(8);
+            exclusion::<ScheduleHarness, Monitor>(5, 3);
         });
         SEARCH.check_under_priorities(&[], || {
-            ScheduleWorld::begin(8);
-            timed::<ScheduleWorld, Monitor>(5, 3, 3, DEADLINE_NS);
+            ScheduleHarness::begin(8);
+            timed::<ScheduleHarness, Monitor>(5, 3, 3, DEADLINE_NS);
         });
-        SEARCH.check_under_priorities(&[], || pulses_all::<ScheduleWorld, Restless>(4));
+        SEARCH.check_under_priorities(&[], || pulses_all::<ScheduleHarness, EagerDeflation>(4));
     }
 
-    /// The check of the check: whoever has drawn a number yields until it is called, and others are never called.
+    /// The check of the check: a thread that has drawn a number yields until it is called, and others are never called.
     #[test]
     #[should_panic(expected = "max_steps")]
     fn is_noticed_where_all_yield() {
         Schedule { executions: 1_000 }.check_under_priorities(&[], || {
-            exclusion::<ScheduleWorld, RawTicket<SchedulePlatform>>(4, 2);
+            exclusion::<ScheduleHarness, RawTicket<SchedulePlatform>>(4, 2);
         });
     }
 }
@@ -71,8 +71,8 @@ mod modelled {
 /// without sleeping; so nothing hangs, whatever the kernel leaves to other threads beside a real-time one.
 mod hardware {
     use ondeck_conformance::child::{stay_on_one_core, succeed, test_in_child};
-    use ondeck_conformance::side_objects::{MonitorWorld, Restless};
-    use ondeck_conformance::{HardwareWorld, Random, within};
+    use ondeck_conformance::side_objects::{EagerDeflation, MonitorHarness};
+    use ondeck_conformance::{HardwareHarness, Random, within};
     use ondeck_core::{Hardware, Platform};
     use ondeck_lineage::ondeck::{RawCondvar, RawOndeck};
     use ondeck_lineage::{RawLock, RawTimedLock};
@@ -82,7 +82,7 @@ mod hardware {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    type Monitor = <HardwareWorld as MonitorWorld>::Monitor<Restless>;
+    type Monitor = <HardwareHarness as MonitorHarness>::Monitor<EagerDeflation>;
 
     /// How long the threads contend.
     const BOX: Duration = Duration::from_secs(1);
@@ -93,7 +93,7 @@ mod hardware {
     const N_OTHERS: u64 = 6;
 
     /// What is contended for.
-    struct Arena {
+    struct SharedState {
         lock: RawOndeck<Hardware>,
         changed: RawCondvar<Hardware>,
         monitor: Monitor,
@@ -102,9 +102,9 @@ mod hardware {
         turns_of_others: AtomicU64,
     }
 
-    impl Arena {
+    impl SharedState {
         fn new() -> Self {
-            Arena {
+            SharedState {
                 lock: RawOndeck::new(),
                 changed: RawCondvar::new(),
                 monitor: Monitor::new(),
@@ -116,7 +116,7 @@ mod hardware {
     }
 
     /// One turn of a thread.
-    type Turn = fn(&Arena, &mut Random);
+    type Turn = fn(&SharedState, &mut Random);
 
     /// From at once to a quarter of a millisecond, the shorter the more frequent.
     fn soon(random: &mut Random) -> u64 {
@@ -133,14 +133,14 @@ mod hardware {
         }
     }
 
-    fn plain(arena: &Arena, random: &mut Random) {
+    fn plain(arena: &SharedState, random: &mut Random) {
         arena.lock.acquire();
         section(random);
         // SAFETY: acquired above.
         unsafe { arena.lock.release() };
     }
 
-    fn timed(arena: &Arena, random: &mut Random) {
+    fn timed(arena: &SharedState, random: &mut Random) {
         if arena.lock.try_acquire_until(soon(random)) {
             section(random);
             // SAFETY: just acquired.
@@ -148,7 +148,7 @@ mod hardware {
         }
     }
 
-    fn condvar(arena: &Arena, random: &mut Random) {
+    fn condvar(arena: &SharedState, random: &mut Random) {
         arena.lock.acquire();
         match random.below(3) {
             0 => _ = arena.changed.notify_one(),
@@ -160,7 +160,7 @@ mod hardware {
         unsafe { arena.lock.release() };
     }
 
-    fn monitor(arena: &Arena, random: &mut Random) {
+    fn monitor(arena: &SharedState, random: &mut Random) {
         if !arena.monitor.try_acquire_until(soon(random)) {
             return;
         }
@@ -202,7 +202,7 @@ mod hardware {
         if !spins {
             stay_on_one_core();
         }
-        let arena = Arc::new(Arena::new());
+        let arena = Arc::new(SharedState::new());
         let start = |index: u64| {
             let arena = arena.clone();
             thread::spawn(move || {

@@ -3,11 +3,13 @@
 //!
 //! `ONDECK_EXECUTIONS=1000000` searches further than the defaults, which take a few seconds per lock.
 
-use ondeck_conformance::brief::{RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort};
-use ondeck_conformance::brief::{RawPthreadAdaptivePort, RawStdPort, RawSwift};
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
-use ondeck_conformance::{Guarded, Job, Schedule, SchedulePlatform, ScheduleWorld, World, depth, steps};
+use ondeck_conformance::short_spin::{
+    RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort,
+};
+use ondeck_conformance::short_spin::{RawPthreadAdaptivePort, RawStdPort, RawSwift};
+use ondeck_conformance::{CheckedCell, Harness, Job, Schedule, ScheduleHarness, SchedulePlatform, depth, steps};
 use ondeck_lineage::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_lineage::*;
 use std::collections::BTreeSet;
@@ -26,23 +28,23 @@ macro_rules! any_lock {
 
             #[test]
             fn no_lost_wakeup() {
-                SEARCH.check(|| exclusion::<ScheduleWorld, Lock>(5, 3));
+                SEARCH.check(|| exclusion::<ScheduleHarness, Lock>(5, 3));
             }
 
             #[test]
             fn crowd_of_eight() {
-                SEARCH.check(|| exclusion::<ScheduleWorld, Lock>(8, 1));
+                SEARCH.check(|| exclusion::<ScheduleHarness, Lock>(8, 1));
             }
 
             #[test]
             fn tries_disturb_nobody() {
-                SEARCH.check(|| tries::<ScheduleWorld, Lock>(4, 3));
+                SEARCH.check(|| tries::<ScheduleHarness, Lock>(4, 3));
             }
 
             /// Every row of the step table happens here. Where some rows need a deadline, `given_up` checks that.
             #[test]
             fn every_step_is_taken() {
-                SEARCH.check(|| exclusion::<ScheduleWorld, Lock>(5, 3));
+                SEARCH.check(|| exclusion::<ScheduleHarness, Lock>(5, 3));
                 if !Lock::ENTRY.promises.timed {
                     assert_all_taken(Lock::ENTRY.name, stringify!($name));
                 }
@@ -83,9 +85,9 @@ mod given_up {
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
-                SEARCH.check(|| timed::<ScheduleWorld, $lock<SchedulePlatform>>(6, 4, 2, DEADLINE_NS));
+                SEARCH.check(|| timed::<ScheduleHarness, $lock<SchedulePlatform>>(6, 4, 2, DEADLINE_NS));
                 if $lock::<SchedulePlatform>::ENTRY.promises.reentrant {
-                    SEARCH.check(|| nesting::<ScheduleWorld, $lock<SchedulePlatform>>(3, 2, 2));
+                    SEARCH.check(|| nesting::<ScheduleHarness, $lock<SchedulePlatform>>(3, 2, 2));
                 }
                 assert_all_taken($lock::<SchedulePlatform>::ENTRY.name, stringify!($name));
             }
@@ -107,19 +109,19 @@ mod reentrant {
 
                 #[test]
                 fn nesting_excludes_until_the_last_release() {
-                    SEARCH.check(|| nesting::<ScheduleWorld, Lock>(4, 2, 3));
+                    SEARCH.check(|| nesting::<ScheduleHarness, Lock>(4, 2, 3));
                 }
 
                 /// Deeper than any few bits of a word can count.
                 #[test]
                 fn deep_nesting() {
-                    Schedule { executions: 1_000 }.check(|| nesting::<ScheduleWorld, Lock>(3, 1, 70));
+                    Schedule { executions: 1_000 }.check(|| nesting::<ScheduleHarness, Lock>(3, 1, 70));
                 }
 
                 #[test]
                 fn a_pulse_ends_each_wait() {
-                    SEARCH.check(|| pulses::<ScheduleWorld, Lock>(4, true));
-                    SEARCH.check(|| pulses::<ScheduleWorld, Lock>(4, false));
+                    SEARCH.check(|| pulses::<ScheduleHarness, Lock>(4, true));
+                    SEARCH.check(|| pulses::<ScheduleHarness, Lock>(4, false));
                 }
             }
         };
@@ -135,7 +137,7 @@ mod free_after_release {
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
-                SEARCH.check(|| freeing::<ScheduleWorld, $lock<SchedulePlatform>>(6));
+                SEARCH.check(|| freeing::<ScheduleHarness, $lock<SchedulePlatform>>(6));
             }
         };
     }
@@ -150,7 +152,7 @@ mod free_after_giving_up {
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
-                SEARCH.check(|| freeing_timed::<ScheduleWorld, $lock<SchedulePlatform>>(6, DEADLINE_NS));
+                SEARCH.check(|| freeing_timed::<ScheduleHarness, $lock<SchedulePlatform>>(6, DEADLINE_NS));
             }
         };
     }
@@ -160,14 +162,14 @@ mod free_after_giving_up {
 
 /// Acquisitions whose beginning and end the monitor knows.
 fn observed<L: RawLock<Platform = SchedulePlatform>>(threads: usize, rounds: usize) {
-    let shared = Arc::new((L::new(), <ScheduleWorld as World>::Cell::new(0)));
+    let shared = Arc::new((L::new(), <ScheduleHarness as Harness>::Cell::new(0)));
     let jobs = (0..threads).map(|_| {
         let shared = shared.clone();
         Box::new(move || {
             for _ in 0..rounds {
-                ScheduleWorld::arrives();
+                ScheduleHarness::arrives();
                 shared.0.acquire();
-                ScheduleWorld::enters();
+                ScheduleHarness::enters();
                 // SAFETY: acquired above.
                 unsafe { shared.1.update(|count| count + 1) };
                 // SAFETY: acquired above.
@@ -175,26 +177,26 @@ fn observed<L: RawLock<Platform = SchedulePlatform>>(threads: usize, rounds: usi
             }
         }) as Job
     });
-    ScheduleWorld::run(jobs.collect());
+    ScheduleHarness::run(jobs.collect());
 }
 
 /// At most so many threads poll the lock's word at once, whatever the number of contenders.
 mod few_poll {
     use super::*;
-    use ondeck_conformance::Unyielding;
+    use ondeck_conformance::NoYields;
 
     /// The waiter on deck: the others look, announce and sleep. One that finds the lock free and loses it to another
     /// several times in a row counts too; hence the average.
     #[test]
     fn go_spinbit_futex() {
-        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawGoSpinbitFutex<SchedulePlatform>>(8, 2));
+        let report = SEARCH.check(|| exclusion::<ScheduleHarness, RawGoSpinbitFutex<SchedulePlatform>>(8, 2));
         assert!(report.mean_pollers() < 1.1, "{:.2} threads poll on average", report.mean_pollers());
     }
 
     /// The waiter on deck, and one that had been the oldest sleeper.
     #[test]
     fn go_spinbit() {
-        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawGoSpinbit<SchedulePlatform>>(8, 2));
+        let report = SEARCH.check(|| exclusion::<ScheduleHarness, RawGoSpinbit<SchedulePlatform>>(8, 2));
         assert!(report.pollers <= 2, "{} threads poll at once", report.pollers);
     }
 
@@ -202,43 +204,43 @@ mod few_poll {
     /// contenders that are awake wait for its end looking, so there are moments with more; hence the average.
     #[test]
     fn ondeck() {
-        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawOndeck<SchedulePlatform, Unyielding>>(8, 2));
+        let report = SEARCH.check(|| exclusion::<ScheduleHarness, RawOndeck<SchedulePlatform, NoYields>>(8, 2));
         assert!(report.mean_pollers() < 1.2, "{:.2} threads poll on average", report.mean_pollers());
     }
 
     /// One spinner.
     #[test]
     fn linux_mutex_patch2() {
-        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawLinuxMutexPatch2<SchedulePlatform>>(8, 2));
+        let report = SEARCH.check(|| exclusion::<ScheduleHarness, RawLinuxMutexPatch2<SchedulePlatform>>(8, 2));
         assert!(report.pollers_past_latch <= 1, "{} threads poll at once", report.pollers_past_latch);
     }
 
     /// One spinner, as the modelled machine has two cores.
     #[test]
     fn linux_mutex_patch3() {
-        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawLinuxMutexPatch3<SchedulePlatform>>(8, 2));
+        let report = SEARCH.check(|| exclusion::<ScheduleHarness, RawLinuxMutexPatch3<SchedulePlatform>>(8, 2));
         assert!(report.pollers_past_latch <= 1, "{} threads poll at once", report.pollers_past_latch);
     }
 
     /// The first of the spinners' queue.
     #[test]
     fn linux_mutex_mcs() {
-        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawLinuxMutexMcs<SchedulePlatform>>(8, 2));
+        let report = SEARCH.check(|| exclusion::<ScheduleHarness, RawLinuxMutexMcs<SchedulePlatform>>(8, 2));
         assert!(report.pollers_past_latch <= 1, "{} threads poll at once", report.pollers_past_latch);
     }
 
     /// The check of the three before: all spinners are seen where all may spin.
     #[test]
     fn is_noticed_past_a_latch() {
-        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawLinuxMutexPatch1<SchedulePlatform>>(8, 2));
+        let report = SEARCH.check(|| exclusion::<ScheduleHarness, RawLinuxMutexPatch1<SchedulePlatform>>(8, 2));
         assert!(report.pollers_past_latch > 2, "the monitor sees no crowd polling");
     }
 
     /// Turns enough to be seen polling.
-    struct Polling;
+    struct EagerPolling;
 
-    impl Tuned<MonitorTuning> for Polling {
-        const TUNING: MonitorTuning = MonitorTuning { spins: 20, ..<Defaults as Tuned<MonitorTuning>>::TUNING };
+    impl TuningSource<MonitorTuning> for EagerPolling {
+        const TUNING: MonitorTuning = MonitorTuning { spins: 20, ..<Defaults as TuningSource<MonitorTuning>>::TUNING };
     }
 
     /// The seven spinners that its word can count and one waiter that was woken, in the fat form; the monitor may count
@@ -246,7 +248,7 @@ mod few_poll {
     #[test]
     fn coreclr_monitor() {
         let report = Schedule { executions: 5_000 }.check(|| {
-            let lock = Arc::new(ondeck_lineage::RawCoreclrMonitor::<SchedulePlatform, Polling>::new());
+            let lock = Arc::new(ondeck_lineage::RawCoreclrMonitor::<SchedulePlatform, EagerPolling>::new());
             lock.inflate();
             let pass = || {
                 let lock = lock.clone();
@@ -260,7 +262,7 @@ mod few_poll {
                     }
                 }) as Job
             };
-            ScheduleWorld::run((0..12).map(|_| pass()).collect());
+            ScheduleHarness::run((0..12).map(|_| pass()).collect());
             assert!(lock.is_at_rest());
         });
         assert!((4..=10).contains(&report.pollers), "{} threads poll at once", report.pollers);
@@ -269,7 +271,7 @@ mod few_poll {
     /// The check of the check: where everybody polls, the monitor sees it.
     #[test]
     fn is_noticed_where_all_poll() {
-        let report = SEARCH.check(|| exclusion::<ScheduleWorld, RawTtas<SchedulePlatform>>(8, 2));
+        let report = SEARCH.check(|| exclusion::<ScheduleHarness, RawTtas<SchedulePlatform>>(8, 2));
         assert!(report.pollers > 2 && report.mean_pollers() > 2.0, "the monitor sees no crowd polling");
     }
 }
@@ -308,14 +310,14 @@ mod races_of_ondeck {
     #[test]
     fn r07_push_between_call_and_detach() {
         let all = [["call_up", "enqueue", "detach"].as_slice(), &["pass_on", "enqueue", "detach"]];
-        SEARCH.check_containing(&all, || exclusion::<ScheduleWorld, Lock>(6, 2));
+        SEARCH.check_containing(&all, || exclusion::<ScheduleHarness, Lock>(6, 2));
     }
 
     /// With somebody else asleep and nobody on deck, the canceller must call before it drops the latch.
     #[test]
     fn r09_canceller_holds_the_latch_while_the_lock_is_released() {
         let rescued = ["latch", "vacate", "detach", "detach", "show_up"].as_slice();
-        SEARCH.check_containing(&[rescued], || behind_a_holder::<ScheduleWorld, Lock>(4, 2, DEADLINE_NS));
+        SEARCH.check_containing(&[rescued], || behind_a_holder::<ScheduleHarness, Lock>(4, 2, DEADLINE_NS));
     }
 
     #[test]
@@ -323,35 +325,35 @@ mod races_of_ondeck {
         let both = ["latch", "latch", "vacate", "detach", "detach"].as_slice();
         // Ten thousand executions may miss it.
         let search = Schedule { executions: 50_000 };
-        search.check_containing(&[both], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
+        search.check_containing(&[both], || timed::<ScheduleHarness, Lock>(6, 4, 2, DEADLINE_NS));
     }
 
     #[test]
     fn r15_called_after_the_deadline() {
         let late = ["show_up", "leave"].as_slice();
-        SEARCH.check_containing(&[late], || timed::<ScheduleWorld, Lock>(6, 4, 2, DEADLINE_NS));
+        SEARCH.check_containing(&[late], || timed::<ScheduleHarness, Lock>(6, 4, 2, DEADLINE_NS));
     }
 
     /// A thread that sleeps twice does so at the same address.
     #[test]
     fn r18_address_of_a_sleeper_returns() {
         let again = ["enqueue", "show_up", "enqueue", "show_up", "enqueue"].as_slice();
-        SEARCH.check_containing(&[again], || exclusion::<ScheduleWorld, Lock>(6, 6));
+        SEARCH.check_containing(&[again], || exclusion::<ScheduleHarness, Lock>(6, 6));
     }
 
     /// Sleepers, and threads that cannot be among them.
     #[test]
     fn far_threads_look_in() {
         let all = [["doze", "grab", "vacate"].as_slice(), &["doze", "enqueue", "doze", "detach"], &["doze", "claim"]];
-        SEARCH.check_containing(&all, || exclusion::<ScheduleWorld, Lock>(6, 3));
+        SEARCH.check_containing(&all, || exclusion::<ScheduleHarness, Lock>(6, 3));
     }
 
-    /// One flag stands for both: whoever clears it wakes the other.
+    /// One flag stands for both: the thread that clears it wakes the other.
     #[test]
     fn r06_both_seats_nap() {
         let both = ["call_up", "claim", "nap", "show_up", "nap"].as_slice();
         let search = Schedule { executions: 50_000 };
-        search.check_containing(&[both, &["nap", "nap", "rise"]], || exclusion::<ScheduleWorld, Lock>(6, 3));
+        search.check_containing(&[both, &["nap", "nap", "rise"]], || exclusion::<ScheduleHarness, Lock>(6, 3));
     }
 
     /// An arrival sits beside a call: it acquires before or after the called one, or goes to the dugout.
@@ -362,6 +364,6 @@ mod races_of_ondeck {
             &["detach", "claim", "show_up", "accept", "take"],
             &["detach", "claim", "show_up", "leave", "enqueue"],
         ];
-        SEARCH.check_containing(&all, || exclusion::<ScheduleWorld, Lock>(6, 3));
+        SEARCH.check_containing(&all, || exclusion::<ScheduleHarness, Lock>(6, 3));
     }
 }

@@ -16,25 +16,25 @@ type Work = (u32, u32);
 const SHORT: Work = (20, 60);
 
 #[repr(align(128))]
-struct Alone<T>(T);
+struct CachePadded<T>(T);
 
 /// A lock that is wanted again and again, and what became of it.
-struct Wanted<T: Policy = Balanced> {
-    lock: Alone<RawOndeck<Simulated, T>>,
-    count: Alone<SimU64>,
-    is_over: Alone<AtomicBool>,
+struct ContendedLock<T: Policy = Balanced> {
+    lock: CachePadded<RawOndeck<Simulated, T>>,
+    count: CachePadded<SimU64>,
+    is_over: CachePadded<AtomicBool>,
     longest_wait_ns: AtomicU64,
     /// Deadlines that have passed, and the longest time by which one was.
     given_up: AtomicU64,
     longest_overrun_ns: AtomicU64,
 }
 
-impl<T: Policy> Wanted<T> {
-    fn new() -> Arc<Wanted<T>> {
-        Arc::new(Wanted {
-            lock: Alone(RawOndeck::new()),
-            count: Alone(Atomic::new(0)),
-            is_over: Alone(AtomicBool::new(false)),
+impl<T: Policy> ContendedLock<T> {
+    fn new() -> Arc<ContendedLock<T>> {
+        Arc::new(ContendedLock {
+            lock: CachePadded(RawOndeck::new()),
+            count: CachePadded(Atomic::new(0)),
+            is_over: CachePadded(AtomicBool::new(false)),
             longest_wait_ns: AtomicU64::new(0),
             given_up: AtomicU64::new(0),
             longest_overrun_ns: AtomicU64::new(0),
@@ -77,13 +77,18 @@ impl<T: Policy> Wanted<T> {
 }
 
 /// One thread for each element, with deadlines where it says so.
-fn contend(machine: &Machine, work: Work, patience_ns: &[Option<u64>]) -> Arc<Wanted> {
+fn contend(machine: &Machine, work: Work, patience_ns: &[Option<u64>]) -> Arc<ContendedLock> {
     contend_by_seed(1, machine, work, patience_ns)
 }
 
-fn contend_by_seed<T: Policy>(seed: u64, machine: &Machine, work: Work, patience_ns: &[Option<u64>]) -> Arc<Wanted<T>> {
+fn contend_by_seed<T: Policy>(
+    seed: u64,
+    machine: &Machine,
+    work: Work,
+    patience_ns: &[Option<u64>],
+) -> Arc<ContendedLock<T>> {
     let outcome = ondeck_sim::run(machine, &Options { seed, record: false }, || {
-        let wanted = Wanted::new();
+        let wanted = ContendedLock::new();
         let start = |&patience_ns: &Option<u64>| {
             let wanted = wanted.clone();
             Simulated::start_thread(None, Box::new(move || wanted.want(work, patience_ns)))
@@ -167,7 +172,7 @@ fn contention_costs_little_where_lines_are_far() {
 }
 
 /// Where a line takes long to come, a lock that is not hot may look free at each poll and be taken again by the time of the
-/// compare-exchange. Whoever is on deck asks for it all the same.
+/// compare-exchange. The thread on deck asks for it all the same.
 #[test]
 fn a_lock_that_looks_free_is_asked_for_in_time() {
     let machine = machine::find("epyc-2x48", None).expect("a machine that there is");

@@ -6,8 +6,8 @@
 //!
 //! `ONDECK_FREES` sets the number of locks per test.
 
-use ondeck_conformance::counted::{Counted, Reference};
-use ondeck_conformance::{HardwareWorld, Random, depth, within};
+use ondeck_conformance::counted::{CountedObject, Reference};
+use ondeck_conformance::{HardwareHarness, Random, depth, within};
 use ondeck_core::{Hardware, Platform};
 use ondeck_lineage::*;
 use std::marker::PhantomData;
@@ -26,7 +26,7 @@ const ON_HEAP: usize = if cfg!(debug_assertions) { 50_000 } else { 1_000_000 };
 const ON_PAGES: usize = 50_000;
 const PATIENCE: Duration = Duration::from_secs(300);
 
-type Object<L> = Counted<HardwareWorld, L>;
+type Object<L> = CountedObject<HardwareHarness, L>;
 
 fn frees(default: usize) -> usize {
     let asked = std::env::var("ONDECK_FREES").ok();
@@ -143,7 +143,7 @@ impl<L: RawLock<Platform = Hardware>, P: Place<L>> Ring<P, L> {
         slot.store(object.expose_provenance() | ((index / SLOTS) % 2), Release);
     }
 
-    fn get(&self, index: usize) -> Reference<HardwareWorld, L> {
+    fn get(&self, index: usize) -> Reference<HardwareHarness, L> {
         let (slot, parity) = (&self.slots[index % SLOTS], (index / SLOTS) % 2);
         loop {
             let held = slot.load(Acquire);
@@ -266,29 +266,29 @@ mod timed {
 mod selftest {
     use super::*;
     use ondeck_conformance::child::test_in_child;
-    use ondeck_conformance::specimen::{Fault, Seeded, Specimen};
+    use ondeck_conformance::faulty_lock::{Fault, FaultChoice, FaultyLock};
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
     struct Faulty;
 
-    impl Seeded for Faulty {
+    impl FaultChoice for Faulty {
         const FAULT: Fault = Fault::LooksAfterRelease;
     }
 
     /// Two users. The first of them looks at the word again when the second has freed the lock: no luck is needed.
-    struct Late {
+    struct LateRelease {
         is_held: AtomicBool,
         releases: AtomicU32,
     }
 
     static IS_FREED: AtomicBool = AtomicBool::new(false);
 
-    impl RawLock for Late {
+    impl RawLock for LateRelease {
         type Platform = Hardware;
-        const ENTRY: Entry = Specimen::<Hardware, Faulty>::ENTRY;
+        const ENTRY: Entry = FaultyLock::<Hardware, Faulty>::ENTRY;
 
         fn new() -> Self {
-            Late { is_held: AtomicBool::new(false), releases: AtomicU32::new(0) }
+            LateRelease { is_held: AtomicBool::new(false), releases: AtomicU32::new(0) }
         }
 
         fn try_acquire(&self) -> bool {
@@ -317,15 +317,15 @@ mod selftest {
         }
     }
 
-    fn touch_late<P: Place<Late>>() {
+    fn touch_late<P: Place<LateRelease>>() {
         within(PATIENCE, "the late touch", || {
             let place = Arc::new(P::new(1));
-            let object = place.make(0, Object::<Late>::new(2));
+            let object = place.make(0, Object::<LateRelease>::new(2));
             let users = [object; 2].map(|object| {
-                let (place, object) = (place.clone(), Reference::<HardwareWorld, Late>(object));
+                let (place, object) = (place.clone(), Reference::<HardwareHarness, LateRelease>(object));
                 std::thread::spawn(move || {
                     // SAFETY: one of its two users.
-                    if unsafe { Object::leave(object.pointer(), Late::acquire) } == 0 {
+                    if unsafe { Object::leave(object.pointer(), LateRelease::acquire) } == 0 {
                         // SAFETY: made for this index; the count says that this was the last user.
                         unsafe { place.free(0, object.pointer()) };
                         IS_FREED.store(true, Release);

@@ -2,7 +2,7 @@
 //! sanitize`), since here all sharing goes through the lock, atomics, and the start and end of threads.
 
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, nesting, pulses, timed, tries};
-use ondeck_conformance::{HardwareWorld, within};
+use ondeck_conformance::{HardwareHarness, within};
 use ondeck_core::{Hardware, Platform};
 use ondeck_lineage::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_lineage::*;
@@ -30,12 +30,12 @@ macro_rules! contended {
 
             #[test]
             fn mutual_exclusion() {
-                within($patience, "exclusion", || exclusion::<HardwareWorld, Lock>($threads, $rounds));
+                within($patience, "exclusion", || exclusion::<HardwareHarness, Lock>($threads, $rounds));
             }
 
             #[test]
             fn tries_disturb_nobody() {
-                within($patience, "tries", || tries::<HardwareWorld, Lock>($threads, $rounds));
+                within($patience, "tries", || tries::<HardwareHarness, Lock>($threads, $rounds));
             }
         }
     };
@@ -65,7 +65,7 @@ mod given_up {
             #[test]
             fn $name() {
                 let deadline_ns = Hardware::now_ns() + 2_000_000;
-                let body = || timed::<HardwareWorld, $lock<Hardware>>(THREADS, 2, ROUNDS, deadline_ns);
+                let body = || timed::<HardwareHarness, $lock<Hardware>>(THREADS, 2, ROUNDS, deadline_ns);
                 within(PATIENCE, "timed", body);
             }
         };
@@ -88,15 +88,15 @@ mod reentrant {
                 #[test]
                 fn nesting_excludes_until_the_last_release() {
                     for (rounds, depth) in [(3_000, 1), (3_000, 3), (300, 64), (300, 65), (300, 200)] {
-                        within(PATIENCE, "nesting", || nesting::<HardwareWorld, Lock>(THREADS, rounds, depth));
+                        within(PATIENCE, "nesting", || nesting::<HardwareHarness, Lock>(THREADS, rounds, depth));
                     }
                 }
 
                 #[test]
                 fn a_pulse_ends_each_wait() {
-                    let all = |_| pulses::<HardwareWorld, Lock>(THREADS, true);
+                    let all = |_| pulses::<HardwareHarness, Lock>(THREADS, true);
                     within(PATIENCE, "pulse_all", || (0..200).for_each(all));
-                    let one_by_one = |_| pulses::<HardwareWorld, Lock>(THREADS, false);
+                    let one_by_one = |_| pulses::<HardwareHarness, Lock>(THREADS, false);
                     within(PATIENCE, "pulse", || (0..200).for_each(one_by_one));
                 }
             }
@@ -109,8 +109,9 @@ mod reentrant {
 /// Relief as soon as somebody waits.
 struct AlwaysDue;
 
-impl Tuned<MonitorTuning> for AlwaysDue {
-    const TUNING: MonitorTuning = MonitorTuning { starved_after_ms: 0, ..<NoSpin as Tuned<MonitorTuning>>::TUNING };
+impl TuningSource<MonitorTuning> for AlwaysDue {
+    const TUNING: MonitorTuning =
+        MonitorTuning { starved_after_ms: 0, ..<NoSpin as TuningSource<MonitorTuning>>::TUNING };
 }
 
 /// When the clock of `coreclr-monitor` has come due, a release bars arrivals until a waiter is inside. Without that the
@@ -170,7 +171,7 @@ mod free_after_release {
         ($name:ident, $lock:ident, $threads:ident) => {
             #[test]
             fn $name() {
-                let body = || (0..100).for_each(|_| freeing::<HardwareWorld, $lock<Hardware>>($threads));
+                let body = || (0..100).for_each(|_| freeing::<HardwareHarness, $lock<Hardware>>($threads));
                 within(PATIENCE, "freeing", body);
             }
         };
@@ -199,7 +200,7 @@ mod free_after_giving_up {
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
-                let once = |_| freeing_timed::<HardwareWorld, $lock<Hardware>>(THREADS, Hardware::now_ns() + 5_000);
+                let once = |_| freeing_timed::<HardwareHarness, $lock<Hardware>>(THREADS, Hardware::now_ns() + 5_000);
                 within(PATIENCE, "freeing", || (0..100).for_each(once));
             }
         };
@@ -211,17 +212,17 @@ mod free_after_giving_up {
 /// The check of the check, for ThreadSanitizer: a lock whose release publishes nothing.
 mod selftest {
     use super::*;
-    use ondeck_conformance::specimen::{Fault, Seeded, Specimen};
+    use ondeck_conformance::faulty_lock::{Fault, FaultChoice, FaultyLock};
 
     struct Faulty;
 
-    impl Seeded for Faulty {
+    impl FaultChoice for Faulty {
         const FAULT: Fault = Fault::RelaxedRelease;
     }
 
     #[test]
     #[ignore = "must be noticed by ThreadSanitizer; run by `.ci/sanitize thread`"]
     fn relaxed_release() {
-        exclusion::<HardwareWorld, Specimen<Hardware, Faulty>>(THREADS, ROUNDS);
+        exclusion::<HardwareHarness, FaultyLock<Hardware, Faulty>>(THREADS, ROUNDS);
     }
 }

@@ -5,7 +5,7 @@
 //! busy for what the test is about; it is ended by a watchdog after [`PATIENCE`]. All together take below a minute on two cores.
 
 use ondeck_conformance::child::{stay_on_one_core, succeed, test_in_child};
-use ondeck_conformance::{Guarded, HardwareWorld, Random, World, depth, within};
+use ondeck_conformance::{CheckedCell, HardwareHarness, Harness, Random, depth, within};
 use ondeck_core::{Hardware, Platform};
 use ondeck_lineage::*;
 use std::os::unix::process::CommandExt as _;
@@ -28,9 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const HOLD_NS: [u32; 8] = [0, 0, 0, 0, 20, 200, 2_000, 20_000];
 const THINK_NS: [u32; 5] = [0, 0, 100, 1_000, 10_000];
 
-struct Arena<L> {
+struct SharedState<L> {
     lock: L,
-    data: <HardwareWorld as World>::Cell,
+    data: <HardwareHarness as Harness>::Cell,
     entered: AtomicU64,
     is_over: AtomicBool,
 }
@@ -62,7 +62,7 @@ fn timed<L: RawTimedLock>(lock: &L, random: &mut Random) -> bool {
     }
 }
 
-fn contender<L: RawLock>(arena: &Arena<L>, mut random: Random, attempt: Attempt<L>) {
+fn contender<L: RawLock>(arena: &SharedState<L>, mut random: Random, attempt: Attempt<L>) {
     while !arena.is_over.load(Relaxed) {
         if attempt(&arena.lock, &mut random) {
             Hardware::pause_ns(HOLD_NS[random.below(HOLD_NS.len() as u64) as usize]);
@@ -80,21 +80,21 @@ fn contender<L: RawLock>(arena: &Arena<L>, mut random: Random, attempt: Attempt<
 fn contend<L: RawLock>(threads: u64, attempt: Attempt<L>, mut disturb: impl FnMut(&[JoinHandle<()>])) {
     let name = L::ENTRY.name;
     within(PATIENCE, name, || {
-        let data = Guarded::new(0);
-        let arena = Arc::new(Arena { lock: L::new(), data, entered: 0.into(), is_over: false.into() });
+        let data = CheckedCell::new(0);
+        let arena = Arc::new(SharedState { lock: L::new(), data, entered: 0.into(), is_over: false.into() });
         let spawn = |seed| {
             let arena = arena.clone();
             std::thread::spawn(move || contender(&arena, Random::new(seed), attempt))
         };
-        let crew: Vec<_> = (0..threads).map(spawn).collect();
+        let contenders: Vec<_> = (0..threads).map(spawn).collect();
         let start = Instant::now();
         // On a busy machine nobody may have run yet.
         while start.elapsed() < spell() || arena.entered.load(Relaxed) == 0 {
-            disturb(&crew);
+            disturb(&contenders);
             std::thread::sleep(Duration::from_millis(2));
         }
         arena.is_over.store(true, Relaxed);
-        for thread in crew {
+        for thread in contenders {
             thread.join().expect("a contender panicked");
         }
         arena.lock.acquire();
@@ -110,7 +110,7 @@ fn contend<L: RawLock>(threads: u64, attempt: Attempt<L>, mut disturb: impl FnMu
 
 fn undisturbed(_: &[JoinHandle<()>]) {}
 
-/// Freezes a random thread of the crew for two milliseconds at whatever instruction it has reached, and interrupts its
+/// Freezes a random contender for two milliseconds at whatever instruction it has reached, and interrupts its
 /// futex call if it is in one.
 fn freezing() -> impl FnMut(&[JoinHandle<()>]) {
     extern "C" fn freeze(_signal: libc::c_int) {
@@ -125,8 +125,8 @@ fn freezing() -> impl FnMut(&[JoinHandle<()>]) {
     let answer = unsafe { libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()) };
     assert_eq!(answer, 0, "SIGUSR1 has a handler");
     let mut random = Random::new(7);
-    move |crew| {
-        let victim = &crew[random.below(crew.len() as u64) as usize];
+    move |contenders| {
+        let victim = &contenders[random.below(contenders.len() as u64) as usize];
         // SAFETY: a contender runs until it is told to stop, which is after the last disturbance.
         unsafe { libc::pthread_kill(victim.as_pthread_t(), libc::SIGUSR1) };
     }
@@ -282,10 +282,10 @@ fn longest_waits(threads: usize, hold: Duration, away: Duration, time: Duration)
         let shared = shared.clone();
         std::thread::spawn(move || contend(shared))
     };
-    let crew: Vec<_> = (0..threads).map(spawn).collect();
+    let contenders: Vec<_> = (0..threads).map(spawn).collect();
     std::thread::sleep(time);
     shared.1.store(true, Relaxed);
-    crew.into_iter().map(|thread| thread.join().expect("a contender panicked")).collect()
+    contenders.into_iter().map(|thread| thread.join().expect("a contender panicked")).collect()
 }
 
 /// Without a rule against it some thread would wait for the end of the box, however long that is; with the rule none waits for

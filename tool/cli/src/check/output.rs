@@ -29,7 +29,7 @@ pub(super) struct Outputs<'a> {
 }
 
 /// What a run has given.
-pub(super) struct Found<'a> {
+pub(super) struct CheckResults<'a> {
     pub(super) plan: &'a CheckPlan,
     pub(super) calibration: &'a str,
     pub(super) fingerprint: Fingerprint,
@@ -64,8 +64,8 @@ impl<'a> Outputs<'a> {
     }
 
     /// Prints what there is. Files are written of a whole run; the rows of another are kept beside their file.
-    pub(super) fn deliver(&self, found: Found) -> Result<(), Exit> {
-        let Found { plan, calibration, fingerprint, rows, warnings, is_whole } = found;
+    pub(super) fn deliver(&self, found: CheckResults) -> Result<(), Exit> {
+        let CheckResults { plan, calibration, fingerprint, rows, warnings, is_whole } = found;
         if rows.is_empty() {
             say("nothing was finished, so nothing is written");
             return Ok(());

@@ -21,17 +21,17 @@ pub(super) fn threads() -> u64 {
 
 /// Data that a mutex of the C library guards. The mutex comes first, so that it has the name of the whole.
 #[repr(C)]
-struct Guarded<T> {
+struct GuardedData<T> {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
     data: UnsafeCell<T>,
 }
 
 // SAFETY: the data is touched under the mutex only, which is for all threads.
-unsafe impl<T: Send> Sync for Guarded<T> {}
+unsafe impl<T: Send> Sync for GuardedData<T> {}
 
-impl<T> Guarded<T> {
+impl<T> GuardedData<T> {
     const fn new(data: T) -> Self {
-        Guarded { mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER), data: UnsafeCell::new(data) }
+        GuardedData { mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER), data: UnsafeCell::new(data) }
     }
 
     fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
@@ -48,10 +48,10 @@ impl<T> Guarded<T> {
 /// Who was asked for last, and how often.
 // SAFETY: nothing else has this name, nor the next ones. They are what the list shows, as those of a C program.
 #[unsafe(export_name = "demo_cache")]
-static CACHE: Guarded<[(u64, u64); ENTRIES]> = Guarded::new([(0, 0); ENTRIES]);
+static CACHE: GuardedData<[(u64, u64); ENTRIES]> = GuardedData::new([(0, 0); ENTRIES]);
 // SAFETY: as above.
 #[unsafe(export_name = "demo_books")]
-static BOOKS: Guarded<u64> = Guarded::new(0);
+static BOOKS: GuardedData<u64> = GuardedData::new(0);
 
 /// Reads a request, or writes an answer.
 #[inline(never)]

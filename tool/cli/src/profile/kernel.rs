@@ -6,9 +6,9 @@ use super::signals::{Orders, end_at_once, ignore_faults};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::terminal::{for_user, is_root, say};
-use ondeck_profile::{FutexCollector, Namer, Told, is_alive};
+use ondeck_profile::{FutexCollector, FutexSnapshot, Namer, is_alive};
 use ondeck_report::wording::typed;
-use ondeck_trace::{Held, Refusal, Tracer};
+use ondeck_trace::{PausedProcess, Refusal, Tracer};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -35,11 +35,11 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     }
     let orders = Orders::of_program()?;
     let run = begun(&args.command);
-    let held = Held::new(command).map_err(cannot)?;
+    let held = PausedProcess::new(command).map_err(cannot)?;
     ignore_faults();
     let tracer = Tracer::of_held(held.pid(), ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     let child = held.go().map_err(cannot)?;
-    let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
+    let mut watched = TracedProgram { collector: FutexCollector::new(tracer, run), orders, every: args.every };
     let status = watched.until_the_end_of(child, outputs)?;
     match exit_code(status) {
         0 => Ok(()),
@@ -58,7 +58,7 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
         Some(_) => format!("watching process {pid}"),
         None => format!("watching process {pid}; Ctrl-C stops watching and prints the list"),
     });
-    let mut watched = Watched { collector: FutexCollector::new(tracer, run), orders, every: args.every };
+    let mut watched = TracedProgram { collector: FutexCollector::new(tracer, run), orders, every: args.every };
     let until = args.kernel.length.map(|length| Instant::now() + length);
     let look = |orders: &mut Orders| {
         let (is_due, is_over) = orders.snapshot_and_end();
@@ -101,13 +101,13 @@ pub(crate) fn command_of(pid: u32) -> Vec<String> {
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
-struct Watched {
+struct TracedProgram {
     collector: FutexCollector,
     orders: Orders,
     every: Option<Duration>,
 }
 
-impl Watched {
+impl TracedProgram {
     /// How the program ended. Signals to us are the program's, but for the one for snapshots.
     fn until_the_end_of(&mut self, mut child: Child, outputs: Outputs) -> Result<ExitStatus, Exit> {
         let pid = child.id();
@@ -170,7 +170,7 @@ impl Watched {
 /// As the main thread has: debug information may be nested deeply.
 const STACK_OF_NAMER: usize = 8 << 20;
 
-fn write_snapshot(names_and_outputs: &Mutex<(Namer, Outputs)>, told: &Told) {
+fn write_snapshot(names_and_outputs: &Mutex<(Namer, Outputs)>, told: &FutexSnapshot) {
     let (namer, outputs) = &mut *names_and_outputs.lock().unwrap_or_else(PoisonError::into_inner);
     // One that does not come to its end leaves nothing half done for the next.
     let mut named = std::mem::take(namer);

@@ -43,12 +43,12 @@ const LEFT_ALONE: [i32; 10] = [
 ];
 
 /// A signal, and whether somebody has sent it who is neither the kernel nor our program.
-struct Heard {
+struct ReceivedSignal {
     signal: i32,
     is_from_outside: bool,
 }
 
-pub(super) struct Orders(Receiver<Heard>);
+pub(super) struct Orders(Receiver<ReceivedSignal>);
 
 impl Orders {
     /// To be called before the program is started.
@@ -72,7 +72,7 @@ impl Orders {
         let listen = move || {
             for origin in &mut signals {
                 let is_from_outside = origin.process.is_some_and(|sender| !is_of_ours(sender.pid));
-                if tell.send(Heard { signal: origin.signal, is_from_outside }).is_err() {
+                if tell.send(ReceivedSignal { signal: origin.signal, is_from_outside }).is_err() {
                     break;
                 }
             }
@@ -100,12 +100,12 @@ impl Orders {
         let mut is_due = false;
         for heard in self.0.try_iter() {
             match heard {
-                Heard { signal: SIGUSR2, .. } => is_due = true,
-                Heard { signal, is_from_outside: true } if ended.is_none() => {
+                ReceivedSignal { signal: SIGUSR2, .. } => is_due = true,
+                ReceivedSignal { signal, is_from_outside: true } if ended.is_none() => {
                     // SAFETY: takes numbers only; our own child, which has not been waited for.
                     unsafe { libc::kill(program.id().cast_signed(), signal) };
                 }
-                Heard { .. } => {}
+                ReceivedSignal { .. } => {}
             }
         }
         (is_due, ended)

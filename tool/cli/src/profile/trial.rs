@@ -10,9 +10,9 @@ use crate::exit::Exit;
 use crate::terminal::{as_typed, print, progress_bar, say, width};
 use indicatif::ProgressBar;
 use input::Input;
-use metric::{Measured, Metric};
+use metric::{Metric, MetricValues};
 use ondeck_launch::Launch;
-use ondeck_rounds::{Difference, Ended, NotEnded, Round, Running, difference, order};
+use ondeck_rounds::{Difference, FinishedProcess, Round, RunFailure, RunningProcess, difference, order};
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What one place of output says of the locks.
 #[derive(Clone, Debug, Default)]
-struct Printed {
+struct OutputDifferences {
     /// The first difference between two runs with glibc's locks.
     by_itself: Option<Difference>,
     /// The first difference between glibc's locks and ondeck's.
@@ -51,8 +51,8 @@ struct Results {
     wall: Vec<Round>,
     cpu: Vec<Round>,
     /// With `--metric`.
-    metric: Option<Measured>,
-    printed: [Printed; 2],
+    metric: Option<MetricValues>,
+    printed: [OutputDifferences; 2],
     /// A pattern for a number that the program prints, if one was seen.
     pattern: Option<String>,
 }
@@ -80,7 +80,7 @@ pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     let results = trial.all(rounds);
     trial.bar.finish_and_clear();
     let results = results?;
-    let told = words::Told {
+    let told = words::TrialReport {
         command: &args.command,
         library: args.recorder.library.as_deref(),
         metric: trial.metric.as_ref(),
@@ -117,7 +117,7 @@ struct Trial<'a> {
 impl Trial<'_> {
     fn all(&self, n_rounds: usize) -> Result<Results, Exit> {
         let mut results = Results::default();
-        let mut first: Option<Ended> = None;
+        let mut first: Option<FinishedProcess> = None;
         for round in 0..n_rounds {
             let (mut ended, mut numbers) = ([None; RUNS.len()], [0.0; RUNS.len()]);
             for run in order(RUNS.len(), round) {
@@ -133,7 +133,7 @@ impl Trial<'_> {
                 ended[run] = Some(this);
                 self.bar.inc(1);
             }
-            let of = |figure: fn(&Ended) -> f64| {
+            let of = |figure: fn(&FinishedProcess) -> f64| {
                 let [one, after, other] = ended.map(|ended| ended.as_ref().map_or(0.0, figure));
                 Round { before: [one, other], after }
             };
@@ -161,13 +161,13 @@ impl Trial<'_> {
     }
 
     /// One run. Every end but a success ends the trial. `first` is the first run, which had glibc's locks.
-    fn one(&self, kind: Kind, first: Option<&Ended>) -> Result<Ended, Exit> {
+    fn one(&self, kind: Kind, first: Option<&FinishedProcess>) -> Result<FinishedProcess, Exit> {
         let words = words::Failure { command: &self.launch.command, kind, errors: &self.file("run", "err") };
         let file = |name| File::create(self.file("run", name)).map_err(|error| Exit::Failed(error.to_string()));
         let mut command = command(&self.launch, kind)?;
         let input = self.input.again().map_err(|error| Exit::Usage(format!("standard input: {error}")))?;
         command.stdin(input).stdout(file("out")?).stderr(file("err")?);
-        let running = Running::start(&mut command, libc::SIGKILL);
+        let running = RunningProcess::start(&mut command, libc::SIGKILL);
         let running = running.map_err(|error| Exit::NotStarted(words.not_started(&error), 126))?;
         // A program that hangs with the other locks must not hang this one.
         let limit =
@@ -179,38 +179,38 @@ impl Trial<'_> {
                 Err(Exit::Ended(words.with_glibc(ended.status, first.is_some()), exit_code(ended.status)))
             }
             Ok(ended) => Err(Exit::Failed(words.with_ondeck(ended.status))),
-            Err(NotEnded::Stopped(signal)) => {
+            Err(RunFailure::Stopped(signal)) => {
                 self.bar.finish_and_clear();
                 say("stopped: the program has been ended, and nothing is compared");
                 Err(Exit::Interrupted(signal))
             }
-            Err(NotEnded::TooLong(limit)) => {
+            Err(RunFailure::TooLong(limit)) => {
                 Err(Exit::Failed(words.too_long(limit, first.map_or(0.0, |first| first.seconds))))
             }
-            Err(NotEnded::WantsTerminal) => Err(Exit::Failed(
+            Err(RunFailure::WantsTerminal) => Err(Exit::Failed(
                 "the program reads from the terminal, and a program that is run many times cannot be asked each time. Let it \
                  read a file instead: ondeck profile --try -- PROGRAM < FILE"
                     .to_owned(),
             )),
-            Err(NotEnded::Unknown(error)) => {
+            Err(RunFailure::Unknown(error)) => {
                 Err(Exit::Failed(format!("cannot tell how the program has ended: {error}")))
             }
         }
     }
 
     /// The number that the run has printed. The first one says which unit all others must have.
-    fn measure(&self, metric: &Metric, kind: Kind, measured: &mut Option<Measured>) -> Result<f64, Exit> {
+    fn measure(&self, metric: &Metric, kind: Kind, measured: &mut Option<MetricValues>) -> Result<f64, Exit> {
         let [out, err] = STREAMS.map(|(name, _)| self.file("run", name));
         let number = metric.number(&[&out, &err]).map_err(cannot_read)?;
         let number = match measured {
-            Some(Measured { first, .. }) => number.and_then(|number| number.with_unit_of(first)),
+            Some(MetricValues { first, .. }) => number.and_then(|number| number.with_unit_of(first)),
             None => number,
         };
         match number {
             Ok(number) => {
                 let value = number.value;
                 let is_less_better = metric.is_less_better;
-                measured.get_or_insert_with(|| Measured { first: number, is_less_better, rounds: Vec::new() });
+                measured.get_or_insert_with(|| MetricValues { first: number, is_less_better, rounds: Vec::new() });
                 Ok(value)
             }
             Err(fault) => {
@@ -228,7 +228,7 @@ impl Trial<'_> {
     }
 
     /// Compares what the run has printed with what the first one has.
-    fn look_at_output(&self, kind: Kind, printed: &mut [Printed; 2]) -> io::Result<()> {
+    fn look_at_output(&self, kind: Kind, printed: &mut [OutputDifferences; 2]) -> io::Result<()> {
         for ((name, _), printed) in STREAMS.iter().zip(printed) {
             let place = match kind {
                 Kind::Glibc => &mut printed.by_itself,

@@ -20,7 +20,7 @@ const PAGE: isize = 10;
 
 /// What somebody at the keyboard wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum KeyCommand {
     /// To leave.
     Quit,
     /// To interrupt, as Ctrl-C does elsewhere.
@@ -37,7 +37,7 @@ pub(super) trait Screen {
     /// Shows what is known, after a snapshot or in another size.
     fn show(&mut self, view: &View) -> Result<(), Exit>;
     /// What somebody wants who has not been heard yet.
-    fn wish(&mut self) -> Result<Option<Wish>, Exit>;
+    fn command(&mut self) -> Result<Option<KeyCommand>, Exit>;
 }
 
 /// A terminal, which is left as it was found.
@@ -58,11 +58,11 @@ impl Screen for Picture {
         self.0.draw(|frame| view::draw(frame, view)).map(|_| ()).map_err(failed)
     }
 
-    fn wish(&mut self) -> Result<Option<Wish>, Exit> {
+    fn command(&mut self) -> Result<Option<KeyCommand>, Exit> {
         while event::poll(Duration::ZERO).map_err(failed)? {
-            let wish = event::read().map(|event| wish(&event)).map_err(failed)?;
-            if wish.is_some() {
-                return Ok(wish);
+            let command = event::read().map(|event| command(&event)).map_err(failed)?;
+            if command.is_some() {
+                return Ok(command);
             }
         }
         Ok(None)
@@ -75,19 +75,19 @@ impl Drop for Picture {
     }
 }
 
-fn wish(event: &Event) -> Option<Wish> {
+fn command(event: &Event) -> Option<KeyCommand> {
     match event {
-        Event::Resize(..) => Some(Wish::Redraw),
+        Event::Resize(..) => Some(KeyCommand::Redraw),
         Event::Key(key) if key.kind == KeyEventKind::Press => match key.code {
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Wish::Interrupt),
-            KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Wish::Quit),
-            KeyCode::Char('s' | 'S') => Some(Wish::Sort),
-            KeyCode::Up | KeyCode::Char('k') => Some(Wish::Scroll(-1)),
-            KeyCode::Down | KeyCode::Char('j') => Some(Wish::Scroll(1)),
-            KeyCode::PageUp => Some(Wish::Scroll(-PAGE)),
-            KeyCode::PageDown => Some(Wish::Scroll(PAGE)),
-            KeyCode::Home => Some(Wish::Scroll(isize::MIN)),
-            KeyCode::End => Some(Wish::Scroll(isize::MAX)),
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(KeyCommand::Interrupt),
+            KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(KeyCommand::Quit),
+            KeyCode::Char('s' | 'S') => Some(KeyCommand::Sort),
+            KeyCode::Up | KeyCode::Char('k') => Some(KeyCommand::Scroll(-1)),
+            KeyCode::Down | KeyCode::Char('j') => Some(KeyCommand::Scroll(1)),
+            KeyCode::PageUp => Some(KeyCommand::Scroll(-PAGE)),
+            KeyCode::PageDown => Some(KeyCommand::Scroll(PAGE)),
+            KeyCode::Home => Some(KeyCommand::Scroll(isize::MIN)),
+            KeyCode::End => Some(KeyCommand::Scroll(isize::MAX)),
             _ => None,
         },
         _ => None,
@@ -102,7 +102,7 @@ impl Screen for Lists {
         if view.history.n_snapshots == 0 { Ok(()) } else { print(&list(view, width())) }
     }
 
-    fn wish(&mut self) -> Result<Option<Wish>, Exit> {
+    fn command(&mut self) -> Result<Option<KeyCommand>, Exit> {
         Ok(None)
     }
 }
@@ -129,15 +129,15 @@ mod tests {
 
     #[test]
     fn keys_have_their_usual_meanings() {
-        let key = |code, modifiers| wish(&Event::Key(KeyEvent::new(code, modifiers)));
-        assert_eq!(key(KeyCode::Char('q'), KeyModifiers::NONE), Some(Wish::Quit));
-        assert_eq!(key(KeyCode::Esc, KeyModifiers::NONE), Some(Wish::Quit));
-        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Wish::Interrupt));
+        let key = |code, modifiers| command(&Event::Key(KeyEvent::new(code, modifiers)));
+        assert_eq!(key(KeyCode::Char('q'), KeyModifiers::NONE), Some(KeyCommand::Quit));
+        assert_eq!(key(KeyCode::Esc, KeyModifiers::NONE), Some(KeyCommand::Quit));
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(KeyCommand::Interrupt));
         assert_eq!(key(KeyCode::Char('c'), KeyModifiers::NONE), None);
-        assert_eq!(key(KeyCode::Char('s'), KeyModifiers::NONE), Some(Wish::Sort));
+        assert_eq!(key(KeyCode::Char('s'), KeyModifiers::NONE), Some(KeyCommand::Sort));
         let scrolled = [KeyCode::Up, KeyCode::PageDown, KeyCode::End].map(|code| key(code, KeyModifiers::NONE));
-        assert_eq!(scrolled, [-1, 10, isize::MAX].map(|lines| Some(Wish::Scroll(lines))));
-        assert_eq!(wish(&Event::Resize(80, 25)), Some(Wish::Redraw));
+        assert_eq!(scrolled, [-1, 10, isize::MAX].map(|lines| Some(KeyCommand::Scroll(lines))));
+        assert_eq!(command(&Event::Resize(80, 25)), Some(KeyCommand::Redraw));
     }
 
     #[test]

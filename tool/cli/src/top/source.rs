@@ -6,7 +6,7 @@ use crate::profile::kernel::{command_of, explain, ring_bytes};
 use crate::profile::{begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_launch::prepare;
 use ondeck_profile::{Collector, FutexCollector, Namer, Profile, is_alive};
-use ondeck_rounds::Running;
+use ondeck_rounds::RunningProcess;
 use ondeck_trace::Tracer;
 use std::fs::File;
 use std::io::IsTerminal;
@@ -37,7 +37,7 @@ pub(super) trait Source {
 /// A program that was started here, and records.
 pub(super) struct Program {
     name: String,
-    running: Running,
+    running: RunningProcess,
     collector: Collector,
     /// Removed when all is over.
     _directory: tempfile::TempDir,
@@ -51,7 +51,7 @@ impl Program {
         redirect(&mut command, args)?;
         let run = begun(&args.command);
         let name = run.command.first().cloned().unwrap_or_default();
-        let running = Running::start(&mut command, libc::SIGKILL);
+        let running = RunningProcess::start(&mut command, libc::SIGKILL);
         let running = running.map_err(|error| Exit::NotStarted(format!("{name}: {error}"), 126))?;
         let mut collector = Collector::new(directory.path(), run);
         collector.begins_with(running.pid().unsigned_abs());
@@ -130,7 +130,7 @@ impl Drop for Program {
 }
 
 /// A process that runs already, seen from the kernel. It runs on when we go.
-pub(super) struct Guest {
+pub(super) struct TracedProcess {
     name: String,
     pid: u32,
     collector: FutexCollector,
@@ -138,17 +138,17 @@ pub(super) struct Guest {
     is_left: bool,
 }
 
-impl Guest {
-    pub(super) fn attach(args: &TopArgs, pid: u32) -> Result<Guest, Exit> {
+impl TracedProcess {
+    pub(super) fn attach(args: &TopArgs, pid: u32) -> Result<TracedProcess, Exit> {
         let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
         let run = begun(&command_of(pid));
         let name = run.command.first().cloned().unwrap_or_default();
         let (collector, namer) = (FutexCollector::new(tracer, run), Namer::default());
-        Ok(Guest { name, pid, collector, namer, is_left: false })
+        Ok(TracedProcess { name, pid, collector, namer, is_left: false })
     }
 }
 
-impl Source for Guest {
+impl Source for TracedProcess {
     fn title(&self) -> String {
         titled(&self.name, self.pid)
     }
@@ -165,7 +165,7 @@ impl Source for Guest {
     fn snapshot(&mut self) -> Profile {
         self.collector.take();
         let told = self.collector.snapshot(now_ns());
-        let Guest { collector, namer, .. } = self;
+        let TracedProcess { collector, namer, .. } = self;
         // Names take a while the first time, and the kernel's memory would be full.
         std::thread::scope(|scope| {
             let naming = scope.spawn(|| namer.profile(&told));

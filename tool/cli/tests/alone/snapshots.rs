@@ -4,7 +4,7 @@
 use crate::alone;
 use crate::common::Scratch;
 use crate::programs::{compiled, may_trace, profiled};
-use ondeck_rounds::Running;
+use ondeck_rounds::RunningProcess;
 use std::process::Command;
 
 /// Threads that sleep for two locks some thousand times a second: the kernel's memory is full after a few tens of ms in which
@@ -37,7 +37,7 @@ fn nothing_is_missed_while_a_snapshot_gets_its_names() {
     }
     let _cores = alone();
     let scratch = Scratch::new("kernel-every");
-    let busy = Running::start(&mut Command::new(compiled(&scratch, "busy", BUSY, &[])), libc::SIGKILL).unwrap();
+    let busy = RunningProcess::start(&mut Command::new(compiled(&scratch, "busy", BUSY, &[])), libc::SIGKILL).unwrap();
     let pid = busy.pid().to_string();
     let (profile, run) = profiled(&scratch, &["--pid", &pid, "--for", "1500ms", "--every", "500ms"]);
     let (waits, lost) = (profile.locks.iter().map(|lock| lock.waits).sum::<f64>(), profile.dropped.samples);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// What stands on a page.
 #[derive(Debug, Default)]
-struct Painted {
+struct PrintedPage {
     n_texts: usize,
     /// Lines and areas.
     n_shapes: usize,
@@ -16,7 +16,7 @@ struct Painted {
 }
 
 /// What stands on each page, by what MuPDF's interpreter is told to paint.
-fn painted(pdf: &[u8]) -> Vec<Painted> {
+fn painted(pdf: &[u8]) -> Vec<PrintedPage> {
     let file = tempfile::NamedTempFile::new().expect("the temporary directory can be written");
     std::fs::write(file.path(), pdf).expect("the temporary directory can be written");
     let output =
@@ -25,7 +25,7 @@ fn painted(pdf: &[u8]) -> Vec<Painted> {
     let mut pages = Vec::new();
     for line in String::from_utf8_lossy(&output.stdout).lines().map(str::trim_start) {
         if line.starts_with("<page ") {
-            pages.push(Painted::default());
+            pages.push(PrintedPage::default());
         }
         let Some(page) = pages.last_mut() else { continue };
         match line.split_once(' ').map_or(line, |(element, _)| element) {

@@ -5,7 +5,7 @@ use crate::common::{Scratch, ondeck};
 use crate::kernel::{has, leads_to};
 use crate::programs::{compiled, may_trace, profiled};
 use ondeck_profile::{Profile, WaitKind};
-use ondeck_rounds::Running;
+use ondeck_rounds::RunningProcess;
 use std::process::Command;
 
 /// Two threads sleep in turn with a mutex, as often as the argument says. With a second one, the first thread ends at once; a
@@ -90,8 +90,8 @@ fn assert_named(profile: &Profile) {
 }
 
 /// A process that ends with the test.
-fn guest(program: &str, arguments: &[&str]) -> Running {
-    let guest = Running::start(Command::new(program).args(arguments), libc::SIGKILL).unwrap();
+fn guest(program: &str, arguments: &[&str]) -> RunningProcess {
+    let guest = RunningProcess::start(Command::new(program).args(arguments), libc::SIGKILL).unwrap();
     // Both of its threads run by then.
     std::thread::sleep(std::time::Duration::from_millis(100));
     guest

@@ -6,7 +6,7 @@
 use crate::common::{Run, Scratch, command, failed, ondeck, refused, signal, takes, until};
 use crate::programs::{HEADERS, compiled, may_trace, profiled, skipped};
 use ondeck_profile::{LockKind, Profile, WaitKind};
-use ondeck_rounds::Running;
+use ondeck_rounds::RunningProcess;
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
@@ -330,7 +330,7 @@ fn a_second_signal_ends_what_is_still_to_be_written() {
     }
     let scratch = Scratch::new("kernel-second");
     let mut guest = Command::new(c_program(&scratch, &[]));
-    let guest = Running::start(guest.arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
+    let guest = RunningProcess::start(guest.arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
     let pid = guest.pid().to_string();
     for (arguments, number) in [(&["profile", "--format", "json"][..], libc::SIGINT), (&["top"], libc::SIGTERM)] {
         // Nobody reads what is written at the end.

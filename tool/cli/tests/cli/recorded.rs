@@ -27,7 +27,7 @@ fn is_near(what: &str, found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 0.1, "{what}: {found} and not {expected}");
 }
 
-/// Who waits is charged to the holds during which it waits, though they follow each other without a pause.
+/// A wait is charged to the holds during which it waits, though they follow each other without a pause.
 fn judge_crowd(profile: &Profile, [elapsed_ns, held_ns]: [f64; 2], for_each: [[f64; 2]; 2]) {
     let lock = lock(profile, "CROWDED");
     let [long, short] = ["recorded::long", "recorded::short"].map(|name| ns_in(profile, &lock.holders, name));

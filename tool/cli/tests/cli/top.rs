@@ -4,7 +4,7 @@
 use crate::common::{self, Scratch, command, failed, n_in_futex, ondeck, takes, until};
 use crate::library::library;
 use crate::profiled::waiters;
-use ondeck_rounds::Running;
+use ondeck_rounds::RunningProcess;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -120,7 +120,8 @@ fn a_process_that_runs_already_is_seen_and_runs_on() {
     }
     let scratch = Scratch::new("top-guest");
     let program = crate::kernel::c_program(&scratch, &[]);
-    let guest = Running::start(Command::new(&program).arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
+    let guest =
+        RunningProcess::start(Command::new(&program).arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
     let top = ["top", "--pid", &guest.pid().to_string()];
     let mut child = command(&top).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());

@@ -1,6 +1,6 @@
 //! A profile beside what the program knows of itself.
 
-use crate::truth::{Holder, Known, Taker, Truth};
+use crate::truth::{Holder, KnownLock, Taker, Truth};
 use ondeck_profile::{Condition, Frame, Lock, Profile, Site};
 use std::ops::RangeInclusive;
 
@@ -26,17 +26,17 @@ pub(crate) const EXACT: Tolerance =
     Tolerance { times: 0.1, event_ns: 20_000.0, rate: 1, waits: 0.0, charges: 0.0, only_waits: false };
 
 /// What is not as it should be, each with the place where.
-pub(crate) struct Compared<'a> {
+pub(crate) struct TruthComparison<'a> {
     pub(crate) profile: &'a Profile,
     truth: &'a Truth,
     tolerance: Tolerance,
     pub(crate) faults: Vec<String>,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> TruthComparison<'a> {
     /// Compares all that the process knows of itself.
     pub(crate) fn new(profile: &'a Profile, truth: &'a Truth, tolerance: Tolerance) -> Self {
-        let mut compared = Compared { profile, truth, tolerance, faults: Vec::new() };
+        let mut compared = TruthComparison { profile, truth, tolerance, faults: Vec::new() };
         let Some(process) = compared.process() else {
             compared.fault(format!("the process is missing, found {:?}", profile.processes));
             return compared;
@@ -47,7 +47,7 @@ impl<'a> Compared<'a> {
         }
         let mut locks = truth.locks.clone();
         while let Some(known) = locks.first().cloned() {
-            let at_the_place: Vec<Known> =
+            let at_the_place: Vec<KnownLock> =
                 locks.iter().filter(|other| other.address == known.address).cloned().collect();
             locks.retain(|other| other.address != known.address);
             compared.place(process, &at_the_place);
@@ -79,13 +79,13 @@ impl<'a> Compared<'a> {
     }
 
     /// The locks of one place in memory: one mostly; two, if it was used again.
-    fn place(&mut self, process: u32, known: &[Known]) {
+    fn place(&mut self, process: u32, known: &[KnownLock]) {
         let address = known[0].address();
         let found: Vec<&Lock> =
             self.profile.locks.iter().filter(|lock| lock.process == process && lock.address == address).collect();
         let names = || known.iter().map(|known| known.name.as_str()).collect::<Vec<_>>().join(" and ");
         if found.is_empty() {
-            if known.iter().any(Known::is_used) {
+            if known.iter().any(KnownLock::is_used) {
                 self.fault(format!("lock {}: missing at {address:#x}", names()));
             }
         } else if found.len() == known.len() {
@@ -101,7 +101,7 @@ impl<'a> Compared<'a> {
                 }
             }
         } else if let [lock] = found[..] {
-            let both = known[1..].iter().fold(known[0].clone(), Known::and);
+            let both = known[1..].iter().fold(known[0].clone(), KnownLock::and);
             self.lock(lock, &both);
         } else {
             self.fault(format!("lock {}: found {} times", names(), found.len()));
@@ -144,7 +144,7 @@ impl<'a> Compared<'a> {
         self.times_within(what, expected as f64, found, slack_ns);
     }
 
-    fn lock(&mut self, lock: &Lock, known: &Known) {
+    fn lock(&mut self, lock: &Lock, known: &KnownLock) {
         let name = format!("lock {}", known.name);
         if !is_named(&lock.name, &known.name) {
             self.fault(format!("{name}: called {:?}", lock.name));
@@ -173,11 +173,11 @@ impl<'a> Compared<'a> {
     }
 
     /// How far what is charged may be off besides.
-    fn charges_slack(&self, known: &Known) -> f64 {
+    fn charges_slack(&self, known: &KnownLock) -> f64 {
         self.tolerance.charges * known.wait_ns as f64
     }
 
-    fn waits(&mut self, name: &str, lock: &Lock, known: &Known) {
+    fn waits(&mut self, name: &str, lock: &Lock, known: &KnownLock) {
         let unsure = known.sum(|taker| taker.taken_back + taker.unsure);
         let slack = self.tolerance.waits * known.waits as f64;
         self.count(&format!("{name}, waits"), known.waits..=known.waits + unsure, lock.waits, slack);
@@ -192,7 +192,7 @@ impl<'a> Compared<'a> {
         self.waiters(name, &lock.waiters, known);
     }
 
-    fn condition(&mut self, condition: &Condition, known: &Known) {
+    fn condition(&mut self, condition: &Condition, known: &KnownLock) {
         let name = format!("condition variable {}", known.name);
         if !is_named(&condition.name, &known.name) {
             self.fault(format!("{name}: called {:?}", condition.name));
@@ -204,7 +204,7 @@ impl<'a> Compared<'a> {
     }
 
     /// All waiting is in the time in which the program waited.
-    fn timeline(&mut self, name: &str, lock: &Lock, known: &Known) {
+    fn timeline(&mut self, name: &str, lock: &Lock, known: &KnownLock) {
         let slice = lock.timeline.slice;
         let (from, to) = (known.waits_from - self.profile.started_at, known.waits_to - self.profile.started_at);
         for (idx, amount) in lock.timeline.amounts.iter().enumerate() {
@@ -264,7 +264,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    fn waiters(&mut self, name: &str, sites: &[Site], known: &Known) {
+    fn waiters(&mut self, name: &str, sites: &[Site], known: &KnownLock) {
         let takers: Vec<&Taker> = known.sites.iter().collect();
         let functions: Vec<&str> = takers.iter().map(|taker| taker.function.as_str()).collect();
         let (found, others) = self.by_function(sites, &functions);
@@ -282,7 +282,7 @@ impl<'a> Compared<'a> {
         self.nobody_else(&format!("{name}, waiters"), &others, -1.0);
     }
 
-    fn takers(&mut self, name: &str, sites: &[Site], known: &Known) {
+    fn takers(&mut self, name: &str, sites: &[Site], known: &KnownLock) {
         let takers: Vec<&Taker> = known.sites.iter().collect();
         let functions: Vec<&str> = takers.iter().map(|taker| taker.function.as_str()).collect();
         let (found, others) = self.by_function(sites, &functions);
@@ -301,7 +301,7 @@ impl<'a> Compared<'a> {
         self.nobody_else(&format!("{name}, takers"), &others, -1.0);
     }
 
-    fn holders(&mut self, name: &str, sites: &[Site], known: &Known) {
+    fn holders(&mut self, name: &str, sites: &[Site], known: &KnownLock) {
         let holders: Vec<&Holder> = known.holders.iter().collect();
         let functions: Vec<&str> = holders.iter().map(|holder| holder.function.as_str()).collect();
         let (found, others) = self.by_function(sites, &functions);

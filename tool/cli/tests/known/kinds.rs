@@ -1,7 +1,7 @@
 //! Locks that are no mutexes, and waits that are for no lock: beside what `compare` looks at.
 
 use crate::lock_of;
-use crate::run::{Profiled, run_alone};
+use crate::run::{ProfiledRun, run_alone};
 use ondeck_profile::{Condition, Lock, LockKind, Profile, Site, WaitKind};
 
 /// How much of the time is of stacks that begin with that frame, and go through that function.
@@ -19,7 +19,7 @@ fn is_near(found: f64, expected: f64) -> bool {
 }
 
 /// Who waits, and who is waited for: all of the lock's waiting is of these two, in these ways.
-fn who_for_whom(run: &Profiled, name: &str, pairs: &[[(&str, &str); 2]]) -> Vec<String> {
+fn who_for_whom(run: &ProfiledRun, name: &str, pairs: &[[(&str, &str); 2]]) -> Vec<String> {
     let (profile, lock) = (&run.profile, lock_of(&run.profile, name));
     let mut faults = Vec::new();
     let (mut waited, mut charged) = (0.0, 0.0);
@@ -38,11 +38,11 @@ fn who_for_whom(run: &Profiled, name: &str, pairs: &[[(&str, &str); 2]]) -> Vec<
     faults
 }
 
-fn fact(run: &Profiled, name: &str) -> f64 {
+fn fact(run: &ProfiledRun, name: &str) -> f64 {
     run.truths[0].facts[name] as f64
 }
 
-pub(crate) fn several(run: &Profiled) -> Vec<String> {
+pub(crate) fn several(run: &ProfiledRun) -> Vec<String> {
     let (reading, writing) = ("(reading)", "(writing)");
     let mut faults = who_for_whom(
         run,
@@ -76,7 +76,7 @@ pub(crate) fn several(run: &Profiled) -> Vec<String> {
     faults
 }
 
-pub(crate) fn waits(run: &Profiled) -> Vec<String> {
+pub(crate) fn waits(run: &ProfiledRun) -> Vec<String> {
     let profile = &run.profile;
     let mut faults = Vec::new();
     let mut must = |is_so: bool, what: String| faults.extend((!is_so).then_some(what));

@@ -14,9 +14,9 @@ mod run;
 mod stacks;
 mod truth;
 
-use compare::{Compared, EXACT, Tolerance};
+use compare::{EXACT, Tolerance, TruthComparison};
 use ondeck_profile::{Lock, Profile, Spot, WaitKind};
-use run::{LOCKS, Profiled, run_alone, run_profiled};
+use run::{LOCKS, ProfiledRun, run_alone, run_profiled};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -25,13 +25,13 @@ use std::time::{Duration, Instant};
 static MACHINE: RwLock<()> = RwLock::new(());
 
 /// What else a program's profile must have: faults.
-type More = fn(&Profiled) -> Vec<String>;
+type More = fn(&ProfiledRun) -> Vec<String>;
 
-fn nothing_more(_: &Profiled) -> Vec<String> {
+fn nothing_more(_: &ProfiledRun) -> Vec<String> {
     Vec::new()
 }
 
-fn faults_of(run: &Profiled, lock: &str, tolerance: Tolerance, more: More) -> Vec<String> {
+fn faults_of(run: &ProfiledRun, lock: &str, tolerance: Tolerance, more: More) -> Vec<String> {
     let profile = &run.profile;
     let mut faults = consistent::faults(profile);
     let mut must = |is_so: bool, what: String| faults.extend((!is_so).then_some(what));
@@ -42,7 +42,7 @@ fn faults_of(run: &Profiled, lock: &str, tolerance: Tolerance, more: More) -> Ve
     for truth in &run.truths {
         faults.extend(truth.faults().into_iter().map(|fault| format!("of the program itself: {fault}")));
         let tolerance = Tolerance { rate: profile.rate, ..tolerance };
-        faults.extend(Compared::new(profile, truth, tolerance).faults);
+        faults.extend(TruthComparison::new(profile, truth, tolerance).faults);
     }
     faults.extend(more(run));
     faults
@@ -56,8 +56,8 @@ fn watched<R>(run: impl FnOnce() -> R) -> (R, bool) {
     const NAP: Duration = Duration::from_millis(1);
     const SOON: Duration = Duration::from_millis(3);
     /// Also if `run` panics: the scope waits for its thread.
-    struct Over<'a>(&'a AtomicBool);
-    impl Drop for Over<'_> {
+    struct SetOnDrop<'a>(&'a AtomicBool);
+    impl Drop for SetOnDrop<'_> {
         fn drop(&mut self) {
             self.0.store(true, Relaxed);
         }
@@ -73,7 +73,7 @@ fn watched<R>(run: impl FnOnce() -> R) -> (R, bool) {
             }
             is_calm
         });
-        let over = Over(&is_over);
+        let over = SetOnDrop(&is_over);
         let result = run();
         drop(over);
         (result, watch.join().unwrap())

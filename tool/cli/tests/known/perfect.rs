@@ -1,10 +1,10 @@
 //! The comparison itself: it finds nothing in a profile that says just what the program knows, and something in one that is
 //! wrong at one place.
 
-use crate::compare::{Compared, EXACT};
+use crate::compare::{EXACT, TruthComparison};
 use crate::consistent;
-use crate::truth::{Holder, Known, Taker, Truth};
-use ondeck_profile::{Bar, Condition, Ended, Frame, Histogram, Lock, Process, Profile, Site, Timeline, VERSION};
+use crate::truth::{Holder, KnownLock, Taker, Truth};
+use ondeck_profile::{Bar, Condition, Frame, Histogram, Lock, Process, ProcessEnd, Profile, Site, Timeline, VERSION};
 
 fn taker(function: &str, acquisitions: u64, waits: u64, wait_ns: u64, hold_ns: i64) -> Taker {
     Taker {
@@ -24,10 +24,10 @@ fn holder(function: &str, charged_ns: u64, holds: u64) -> Holder {
     Holder { function: function.to_owned(), line: 9, charged_ns, holds_least: holds, holds_most: holds }
 }
 
-fn known(name: &str, sites: Vec<Taker>, holders: Vec<Holder>) -> Known {
+fn known(name: &str, sites: Vec<Taker>, holders: Vec<Holder>) -> KnownLock {
     let (waits, wait_ns) = sites.iter().fold((0, 0), |sum, site| (sum.0 + site.waits, sum.1 + site.wait_ns));
     let charged: u64 = holders.iter().map(|holder| holder.charged_ns).sum();
-    Known {
+    KnownLock {
         name: name.to_owned(),
         address: format!("{:#x}", 0x1000 + name.len()),
         waits,
@@ -55,7 +55,7 @@ fn truth() -> Truth {
     Truth {
         program: "some".to_owned(),
         pid: 77,
-        ended: Ended::Exit,
+        ended: ProcessEnd::Exit,
         locks,
         conditions: vec![condition],
         facts: [].into(),
@@ -89,7 +89,7 @@ impl Stacks {
     }
 }
 
-fn lock_of(stacks: &mut Stacks, known: &Known) -> Lock {
+fn lock_of(stacks: &mut Stacks, known: &KnownLock) -> Lock {
     let bar = Bar { from: 1 << 24, to: 1 << 25, count: known.waits as f64 };
     Lock {
         name: known.name.clone(),
@@ -152,7 +152,7 @@ fn perfect(truth: &Truth) -> Profile {
 
 fn faults(profile: &Profile, truth: &Truth) -> Vec<String> {
     let mut faults = consistent::faults(profile);
-    faults.extend(Compared::new(profile, truth, EXACT).faults);
+    faults.extend(TruthComparison::new(profile, truth, EXACT).faults);
     faults
 }
 
@@ -175,7 +175,7 @@ fn charge_the_last(profile: &mut Profile) {
 const WRONGS: [Wrong; 22] = [
     (|profile| profile.version += 1, "version"),
     (|profile| profile.processes[0].pid = 78, "process is missing"),
-    (|profile| profile.processes[0].ended = Ended::Abruptly, "its end"),
+    (|profile| profile.processes[0].ended = ProcessEnd::Abruptly, "its end"),
     (|profile| profile.locks.clear(), "missing"),
     (|profile| profile.locks[0].name = "cold".to_owned(), "called"),
     (|profile| profile.locks[0].address += 8, "missing"),

@@ -31,14 +31,14 @@ pub(crate) fn names() -> Vec<String> {
 }
 
 /// A directory for what one run leaves; it stays until the next one, to be looked at.
-struct Ground(PathBuf);
+struct RunDirectory(PathBuf);
 
-impl Ground {
+impl RunDirectory {
     fn new(name: &str) -> Self {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("known-runs").join(name);
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
-        Ground(directory)
+        RunDirectory(directory)
     }
 
     fn path(&self, name: &str) -> String {
@@ -65,15 +65,15 @@ fn output_text(output: &Output) -> String {
 
 /// A program without the recorder: what it knows of itself.
 pub(crate) fn run_alone(name: &str, argument: Option<&str>) -> Vec<Truth> {
-    let ground = Ground::new(&format!("{name}-alone"));
-    let output = Command::new(programs().join(name)).arg(ground.path("truth")).args(argument).output().unwrap();
-    let truths = ground.truths();
+    let directory = RunDirectory::new(&format!("{name}-alone"));
+    let output = Command::new(programs().join(name)).arg(directory.path("truth")).args(argument).output().unwrap();
+    let truths = directory.truths();
     assert!(!truths.is_empty(), "{name}: it wrote nothing of itself: {}", output_text(&output));
     truths
 }
 
 /// What a profiled run left.
-pub(crate) struct Profiled {
+pub(crate) struct ProfiledRun {
     pub(crate) profile: Profile,
     pub(crate) truths: Vec<Truth>,
     /// The program with its path, and its arguments.
@@ -86,10 +86,10 @@ pub(crate) fn run_profiled(
     argument: Option<&str>,
     lock: &str,
     rate: Option<u32>,
-) -> Result<Profiled, String> {
-    let ground = Ground::new(&format!("{name}{}-{lock}", argument.unwrap_or_default()));
-    let out = ground.path("profile.json");
-    let mut command = vec![programs().join(name).to_str().unwrap().to_owned(), ground.path("truth")];
+) -> Result<ProfiledRun, String> {
+    let directory = RunDirectory::new(&format!("{name}{}-{lock}", argument.unwrap_or_default()));
+    let out = directory.path("profile.json");
+    let mut command = vec![programs().join(name).to_str().unwrap().to_owned(), directory.path("truth")];
     command.extend(argument.map(str::to_owned));
     let mut ondeck = Command::new(env!("CARGO_BIN_EXE_ondeck"));
     ondeck.args(["profile", "--library", library(), "--lock", lock, "--each-lock", "--format", "json", "--out", &out]);
@@ -104,9 +104,9 @@ pub(crate) fn run_profiled(
     }
     let json = std::fs::read_to_string(&out).map_err(|error| format!("no profile: {error}: {text}"))?;
     let profile: Profile = serde_json::from_str(&json).map_err(|error| error.to_string())?;
-    let truths = ground.truths();
+    let truths = directory.truths();
     if truths.is_empty() {
         return Err(format!("it wrote nothing of itself: {text}"));
     }
-    Ok(Profiled { profile, truths, command })
+    Ok(ProfiledRun { profile, truths, command })
 }

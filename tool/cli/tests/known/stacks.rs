@@ -2,7 +2,7 @@
 
 use crate::compare::{has_name, stack_text};
 use crate::lock_of;
-use crate::run::Profiled;
+use crate::run::ProfiledRun;
 use ondeck_profile::{Frame, Profile};
 
 /// A function, and whether the compiler put it into its caller; `None` if that is up to it.
@@ -31,7 +31,7 @@ fn waiters_came(profile: &Profile, lock: &str, expected: &[Expected]) -> Vec<Str
     faults
 }
 
-pub(crate) fn templates(run: &Profiled) -> Vec<String> {
+pub(crate) fn templates(run: &ProfiledRun) -> Vec<String> {
     let whole = [
         ("Guarded<int>::put_inside", Some(true)),
         ("Guarded<int>::put", Some(false)),
@@ -48,7 +48,7 @@ pub(crate) fn templates(run: &Profiled) -> Vec<String> {
     faults
 }
 
-pub(crate) fn generics(run: &Profiled) -> Vec<String> {
+pub(crate) fn generics(run: &ProfiledRun) -> Vec<String> {
     let way = [("take_inside", Some(true)), ("take", Some(false)), ("grows", Some(false))];
     let mut faults = waiters_came(&run.profile, "*APPLES*", &way);
     faults.extend(waiters_came(&run.profile, "*PEARS*", &way));
@@ -63,7 +63,7 @@ pub(crate) fn generics(run: &Profiled) -> Vec<String> {
 }
 
 /// Three frames of the program, each within its function, with the build id that the file has.
-pub(crate) fn stripped(run: &Profiled) -> Vec<String> {
+pub(crate) fn stripped(run: &ProfiledRun) -> Vec<String> {
     let (profile, truth) = (&run.profile, &run.truths[0]);
     let mut faults = Vec::new();
     let address = truth.locks[0].address();
@@ -97,7 +97,7 @@ fn build_id(program: &str) -> String {
     bytes[at..at + 20].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(crate) fn opened(run: &Profiled) -> Vec<String> {
+pub(crate) fn opened(run: &ProfiledRun) -> Vec<String> {
     let mut faults = Vec::new();
     for (lock, module) in [("lock_of_library", "opened_lib.so"), ("lock_of_closed_library", "opened_lib+closed.so")] {
         for site in &lock_of(&run.profile, lock).waiters {

@@ -1,6 +1,6 @@
 //! What a program of `proof/testprograms/known` wrote of itself; its README has the form.
 
-use ondeck_profile::Ended;
+use ondeck_profile::ProcessEnd;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 pub(crate) struct Truth {
     pub(crate) program: String,
     pub(crate) pid: u32,
-    pub(crate) ended: Ended,
-    pub(crate) locks: Vec<Known>,
-    pub(crate) conditions: Vec<Known>,
+    pub(crate) ended: ProcessEnd,
+    pub(crate) locks: Vec<KnownLock>,
+    pub(crate) conditions: Vec<KnownLock>,
     pub(crate) facts: BTreeMap<String, u64>,
 }
 
 /// A mutex or a condition variable.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct KnownLock {
     pub(crate) name: String,
     pub(crate) address: String,
     pub(crate) waits: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Holder {
     pub(crate) holds_most: u64,
 }
 
-impl Known {
+impl KnownLock {
     pub(crate) fn address(&self) -> u64 {
         let digits = self.address.trim_start_matches("0x");
         u64::from_str_radix(digits, 16).unwrap_or_else(|_| panic!("{}: not an address", self.address))
@@ -89,7 +89,7 @@ impl Known {
     }
 
     /// Both as one lock: two that were at the same place one after the other.
-    pub(crate) fn and(mut self, other: &Known) -> Known {
+    pub(crate) fn and(mut self, other: &KnownLock) -> KnownLock {
         self.name = "*".to_owned();
         self.waits += other.waits;
         self.wait_ns += other.wait_ns;
@@ -149,7 +149,7 @@ impl Known {
 
 impl Truth {
     pub(crate) fn faults(&self) -> Vec<String> {
-        let mut faults: Vec<String> = self.locks.iter().flat_map(Known::faults).collect();
+        let mut faults: Vec<String> = self.locks.iter().flat_map(KnownLock::faults).collect();
         for known in &self.conditions {
             let waiting = known.charged_ns() == 0 && known.handing_on_ns == known.wait_ns;
             if !waiting || known.sum(|taker| taker.waits) != known.waits || known.sum(|taker| taker.acquisitions) > 0 {

@@ -9,8 +9,8 @@
 //! | 20-23 | which process has touched it last, see `process` | not used |
 //! | 36-39 | bit 0: shared; bit 1: timed waits go by the monotonic clock, as in the C library | the same |
 
-use super::mutex::Unmodified;
-use crate::platform::Preloaded;
+use super::mutex::PreloadPolicy;
+use crate::platform::PreloadPlatform;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use libc::clockid_t;
 use ondeck_lineage::ondeck::RawCondvar;
@@ -18,7 +18,7 @@ use ondeck_lineage::ondeck::RawCondvar;
 /// A `pthread_cond_t`.
 #[repr(C)]
 pub(crate) struct Cond {
-    pub(crate) waiters: RawCondvar<Preloaded, Unmodified>,
+    pub(crate) waiters: RawCondvar<PreloadPlatform, PreloadPolicy>,
     pub(crate) n_inside: AtomicU32,
     pub(crate) generation: AtomicU32,
     _unused: [u32; 3],

@@ -2,7 +2,7 @@
 //! there.
 //!
 //! These writes are glibc's since its first mutexes of this form: the lock word is 0, 1, or 2 if somebody may wait; the owner
-//! and the number of users are written by whoever has it. [`are_known`] asks the C library at hand whether it is so.
+//! and the number of users are written by the owner. [`are_known`] asks the C library at hand whether it is so.
 
 use super::mutex::{ERRORCHECK, Mutex, NORMAL, RECURSIVE, Raw, WHOSE};
 use crate::{real, thread};

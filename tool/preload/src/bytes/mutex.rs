@@ -20,22 +20,22 @@
 //!
 //! Zeros are a free mutex, so the static initializers need no first use.
 
-use crate::platform::Preloaded;
+use crate::platform::PreloadPlatform;
 use crate::thread;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use ondeck_lineage::RawOndeck;
 use ondeck_lineage::ondeck::{BALANCED, Policy, Tuning};
 use ondeck_record::Marks;
 
-pub(crate) type Raw = RawOndeck<Preloaded, Unmodified>;
+pub(crate) type Raw = RawOndeck<PreloadPlatform, PreloadPolicy>;
 
 /// The constants for programs that were not written with this lock in mind. Their holders are often not running: they
 /// yield, sleep or are preempted inside. So who waits looks for a shorter time and naps sooner, and no arrival yields, since
 /// what it would make room for is mostly another arrival. E16 in docs/experiments.md has the figures.
 #[derive(Debug)]
-pub(crate) struct Unmodified;
+pub(crate) struct PreloadPolicy;
 
-impl Policy for Unmodified {
+impl Policy for PreloadPolicy {
     fn tuning() -> &'static Tuning {
         const TUNING: Tuning = Tuning { yields: 0, look_ns: 200, nap_after_ns: 30_000, ..BALANCED };
         &TUNING
@@ -127,7 +127,7 @@ impl Mutex {
     }
 
     /// Counts one more that waits on a condition variable, so that the mutex is not destroyed. Of a mutex that is the C
-    /// library's too, which keeps its own count of users there; by whoever has it.
+    /// library's too, which keeps its own count of users there; by the owner.
     pub(crate) fn expect_waiter(&self) {
         self.n_waiting.fetch_add(1, Relaxed);
     }

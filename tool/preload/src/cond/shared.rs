@@ -3,7 +3,7 @@
 //! A list of records on stacks cannot reach from one process into another. So each notification wakes all who sleep,
 //! and each looks for itself: a wake of one might be taken by a thread of higher priority that has come after it.
 
-use super::had::Had;
+use super::hold::MutexHold;
 use crate::Answer;
 use crate::bytes::cond::Cond;
 use crate::bytes::mutex::Mutex;
@@ -17,8 +17,8 @@ use core::sync::atomic::{
     Ordering::{Relaxed, Release},
 };
 use libc::ETIMEDOUT;
-use ondeck_core::Waited;
-use ondeck_record::Opaque;
+use ondeck_core::WaitEnd;
+use ondeck_record::OpaqueWait;
 
 impl Cond {
     /// Counts notifications.
@@ -37,12 +37,12 @@ pub(super) fn notify(cond: &Cond) {
     cancel::wake(cond.counter(), i32::MAX, Sharing::Processes);
 }
 
-struct Waiting<'a> {
+struct WaitCleanup<'a> {
     cond: &'a Cond,
-    had: Had,
+    had: MutexHold,
 }
 
-impl Waiting<'_> {
+impl WaitCleanup<'_> {
     fn finish(&self) -> Answer {
         self.cond.n_inside.fetch_sub(1, Release);
         // SAFETY: the caller of the wait keeps the mutex.
@@ -56,12 +56,12 @@ pub(super) unsafe fn wait(
     cond: &Cond,
     mutex: *const Mutex,
     deadline: Option<Deadline>,
-    recorded: Option<&Opaque>,
+    recorded: Option<&OpaqueWait>,
 ) -> Answer {
     cond.n_inside.fetch_add(1, Relaxed);
     let seen = cond.counter().load(Relaxed);
     // SAFETY: as the caller says.
-    let had = match unsafe { Had::leave(mutex) } {
+    let had = match unsafe { MutexHold::leave(mutex) } {
         Ok(had) => had,
         Err(error) => {
             cond.n_inside.fetch_sub(1, Release);
@@ -69,19 +69,19 @@ pub(super) unsafe fn wait(
         }
     };
     glibc::look(recorded);
-    let waiting = Waiting { cond, had };
+    let waiting = WaitCleanup { cond, had };
     let mut handler = Handler::new();
     // SAFETY: popped below, in this frame.
     unsafe { handler.push(cancelled, (&raw const waiting).cast_mut().cast()) };
-    let mut waited = Waited::Woken;
+    let mut waited = WaitEnd::Woken;
     // Ended by a notification or the deadline.
-    while waited != Waited::TimedOut && cond.counter().load(Relaxed) == seen {
+    while waited != WaitEnd::TimedOut && cond.counter().load(Relaxed) == seen {
         waited = cancel::sleep(cond.counter(), seen, Sharing::Processes, deadline);
     }
     // SAFETY: pushed above, and nothing since.
     unsafe { handler.pop() };
     match waiting.finish() {
-        0 if waited == Waited::TimedOut => ETIMEDOUT,
+        0 if waited == WaitEnd::TimedOut => ETIMEDOUT,
         answer => answer,
     }
 }
@@ -89,6 +89,6 @@ pub(super) unsafe fn wait(
 /// A notification wakes all, so a cancelled waiter has taken nothing from anybody.
 unsafe extern "C-unwind" fn cancelled(waiting: *mut c_void) {
     // SAFETY: pushed with this type, and the frame that it is in is whole.
-    let waiting = unsafe { &*waiting.cast::<Waiting<'_>>() };
+    let waiting = unsafe { &*waiting.cast::<WaitCleanup<'_>>() };
     waiting.finish();
 }

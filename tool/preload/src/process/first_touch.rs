@@ -1,7 +1,7 @@
 //! The first touch of a mutex or condition variable in a process: what the parent's threads have left there is forgotten. Steps,
 //! and why this is needed: the head of `process`.
 
-use crate::platform::Preloaded;
+use crate::platform::PreloadPlatform;
 use crate::signals::without_signals;
 use crate::state::{generation_of, state};
 use ondeck_core::Platform as _;
@@ -29,7 +29,7 @@ pub(crate) fn revive(read: impl Fn() -> u32, exchange: impl Fn(u32, u32) -> bool
             return;
         }
         if found == under_way {
-            Preloaded::nap_ns(NAP_NS);
+            PreloadPlatform::nap_ns(NAP_NS);
             continue;
         }
         without_signals(|| {

@@ -1,7 +1,7 @@
 //! Mutexes that the C library's own functions have touched behind ondeck's back, which these tests imitate by writing what those
 //! write; and locks that stand in for ondeck's.
 
-use crate::ground::{Ended, ended, is_asleep, passed, tell};
+use crate::common::{ProcessEnd, ended, is_asleep, passed, tell};
 use libc::{PTHREAD_MUTEX_INITIALIZER, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, pthread_mutex_t};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
@@ -54,7 +54,7 @@ fn locked_before(mutex: pthread_mutex_t) {
 }
 
 #[track_caller]
-fn complains(ended: &Ended, after: &str) {
+fn complains(ended: &ProcessEnd, after: &str) {
     let is_said =
         ended.text.contains("ondeck: a mutex is locked by the C library's own functions and by ondeck's at once");
     assert!(is_said && ended.signal == Some(libc::SIGABRT), "{:?}: {}", ended.signal, ended.text);

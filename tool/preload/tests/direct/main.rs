@@ -4,7 +4,7 @@
 #![allow(clippy::multiple_unsafe_ops_per_block, reason = "calls of C, one after another")]
 
 mod bypassed;
-mod ground;
+mod common;
 #[path = "../../../../proof/testprograms/library.rs"]
 mod library;
 mod recorded;

@@ -1,6 +1,6 @@
 //! What a recording says of mutexes and condition variables that are ondeck's.
 
-use crate::ground::{Ended, Recording, assert_between, is_asleep, pass, passed, tell, when};
+use crate::common::{ProcessEnd, Recording, assert_between, is_asleep, pass, passed, tell, when};
 use libc::{
     CLOCK_REALTIME, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PROCESS_PRIVATE,
     PTHREAD_PROCESS_SHARED, pthread_cond_t, pthread_mutex_t, timespec,
@@ -100,7 +100,7 @@ pub(crate) fn holds_each_way(mutex: *mut pthread_mutex_t, inside: fn(*mut pthrea
     }
 }
 
-pub(crate) fn has_a_sample_for_each_way(ended: &Ended, how: u32) {
+pub(crate) fn has_a_sample_for_each_way(ended: &ProcessEnd, how: u32) {
     let recording = ended.recording();
     let mutex = ended.told("mutex");
     let holds = recording.samples_of(mutex, event::TAKE);
@@ -189,7 +189,7 @@ pub(crate) fn is_waited_for(mutex: *mut pthread_mutex_t, lock_there: fn(*mut pth
     });
 }
 
-pub(crate) fn has_a_wait(ended: &Ended) {
+pub(crate) fn has_a_wait(ended: &ProcessEnd) {
     let recording = ended.recording();
     let mutex = ended.told("mutex");
     let waits = recording.samples_of(mutex, event::WAIT);
@@ -265,7 +265,7 @@ fn is_waited_for_in_vain(mutex: *mut pthread_mutex_t) {
     }
 }
 
-fn has_a_wait_in_vain(ended: &Ended) {
+fn has_a_wait_in_vain(ended: &ProcessEnd) {
     let recording = ended.recording();
     let mutex = ended.told("mutex");
     let waits = recording.samples_of(mutex, event::GAVE_UP);
@@ -306,7 +306,7 @@ pub(crate) fn waits_on_condition(shared: i32) {
     first.tell_until(last, "all");
 }
 
-pub(crate) fn has_waits_and_the_holds_between(ended: &Ended) {
+pub(crate) fn has_waits_and_the_holds_between(ended: &ProcessEnd) {
     let recording: Recording = ended.recording();
     let (mutex, condition) = (ended.told("mutex"), ended.told("condition"));
     let waits = recording.samples_of(condition, event::CONDITION);

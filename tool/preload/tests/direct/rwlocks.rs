@@ -1,6 +1,6 @@
 //! What a recording says of locks for readers and writers.
 
-use crate::ground::{Ended, assert_between, is_asleep, pass, passed, tell, when};
+use crate::common::{ProcessEnd, assert_between, is_asleep, pass, passed, tell, when};
 use crate::recorded::in_ms;
 use libc::{EBUSY, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use ondeck_record::layout::event;
@@ -102,7 +102,7 @@ fn elsewhere(act: impl FnOnce() + Send) {
 }
 
 #[track_caller]
-fn assert_counts(ended: &Ended, expected: &[(u32, usize)]) {
+fn assert_counts(ended: &ProcessEnd, expected: &[(u32, usize)]) {
     let (recording, lock) = (ended.recording(), ended.told("lock"));
     for (event, n) in expected {
         let samples = recording.samples_of(lock, *event);

@@ -1,6 +1,6 @@
 //! What a recording says of mutexes and condition variables that stay the C library's.
 
-use crate::ground::{Ended, Recording, assert_between, is_asleep, pass, passed, tell, when};
+use crate::common::{ProcessEnd, Recording, assert_between, is_asleep, pass, passed, tell, when};
 use crate::recorded::{
     condition, has_a_sample_for_each_way, has_waits_and_the_holds_between, holds_each_way, in_ms, is_waited_for, lock,
     lock_in_time, make_condition, mutex, static_mutex, try_lock, unlock, wait, waits_on_condition,
@@ -95,11 +95,11 @@ fn one_hold(mutex: *mut pthread_mutex_t, lock: fn(*mut pthread_mutex_t), inside:
 }
 
 /// There is one hold, as long as it was, and nobody has waited.
-fn has_one_hold(ended: &Ended) {
+fn has_one_hold(ended: &ProcessEnd) {
     has_one_hold_in(ended, &ended.recording());
 }
 
-fn has_one_hold_in(ended: &Ended, recording: &Recording) {
+fn has_one_hold_in(ended: &ProcessEnd, recording: &Recording) {
     let mutex = ended.told("mutex");
     let holds = recording.samples_of(mutex, event::TAKE);
     assert_eq!(holds.len(), 1, "{holds:?}");
@@ -188,7 +188,7 @@ fn a_hold_outlasts_a_wait_that_times_out() {
 }
 
 /// And the hold that follows it.
-fn has_a_wait_and_two_holds(ended: &Ended) {
+fn has_a_wait_and_two_holds(ended: &ProcessEnd) {
     let (recording, mutex) = (ended.recording(), ended.told("mutex"));
     let waits = recording.samples_of(mutex, event::WAIT);
     assert_eq!(waits.len(), 1, "{waits:?}");

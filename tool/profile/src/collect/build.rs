@@ -5,31 +5,31 @@ mod why;
 
 pub(crate) use why::name_of_call;
 
-use super::bypassed::Bypassed;
+use super::bypassed::BypassedProcesses;
 use super::totals::{Stacks, Totals};
 use super::{Collector, Recording, Stack, meaning};
-use crate::futex::kinds::{self, Class, Meaning, Whose};
+use crate::futex::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::names::brief;
 use crate::profile::{
-    Condition, Dropped, Ended, Frame, Lock, LockKind, Origin, Process, Profile, Spot, VERSION, WaitKind,
+    Condition, Dropped, Frame, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Spot, VERSION, WaitKind,
 };
 use crate::symbols::{Module, Source, Symbols};
 use crate::wrappers::{READING, WRITING, is_below, is_wrapper, top};
 use ondeck_record::layout::kind;
-use ondeck_record::read::{self, Unreadable};
+use ondeck_record::read::{self, ReadError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 impl Collector {
     /// What the program has told until `now_ns`.
     pub fn profile(&mut self, now_ns: u64) -> Profile {
-        self.build(now_ns, Since::Start)
+        self.build(now_ns, SampleRange::Start)
     }
 
     /// What it has told since the last snapshot, or since the start.
     pub fn snapshot(&mut self, now_ns: u64) -> Profile {
         let last = self.last_snapshot_ns.map_or(0, |last| last.saturating_sub(self.run.started_ns));
-        let mut profile = self.build(now_ns, Since::Snapshot(last));
+        let mut profile = self.build(now_ns, SampleRange::Snapshot(last));
         let from = self.last_snapshot_ns.replace(now_ns).unwrap_or(self.run.started_ns);
         profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
         profile
@@ -41,10 +41,10 @@ impl Collector {
         profile
     }
 
-    fn build(&mut self, now_ns: u64, since: Since) -> Profile {
+    fn build(&mut self, now_ns: u64, since: SampleRange) -> Profile {
         let mut builder = Builder::new(&mut self.symbols, slice_ns(&self.recordings), since);
         let mut problems = self.unreadable.clone();
-        if since == Since::Start {
+        if since == SampleRange::Start {
             problems.extend_from_slice(&self.unopened);
         }
         for recording in &self.recordings {
@@ -76,7 +76,7 @@ impl Collector {
         why::resolve(&mut profile, &builder.addressed.list);
         self.tell_of_gaps(&mut profile);
         profile.notes.extend(self.programs.notes(&profile));
-        if since == Since::Start {
+        if since == SampleRange::Start {
             profile.notes.extend(still_running(&profile.processes));
         }
         profile
@@ -108,7 +108,7 @@ impl Collector {
                  as within the run"
             ));
         }
-        profile.notes.extend(self.bypassed.iter().flat_map(Bypassed::remarks));
+        profile.notes.extend(self.bypassed.iter().flat_map(BypassedProcesses::remarks));
         profile.notes.extend(self.symbols.how_to_get_names());
         profile.notes.extend(self.symbols.remarks());
         if !self.recordings.is_empty()
@@ -130,7 +130,7 @@ impl Collector {
 /// Of processes that live on, what they do from now on is not seen.
 fn still_running(processes: &[Process]) -> Option<String> {
     const MOST_NAMED: usize = 3;
-    let all: Vec<&Process> = processes.iter().filter(|process| process.ended == Ended::Running).collect();
+    let all: Vec<&Process> = processes.iter().filter(|process| process.ended == ProcessEnd::Running).collect();
     let name = |process: &&Process| {
         let program = Path::new(&process.program).file_name().unwrap_or_default();
         format!("{} ({})", program.to_string_lossy(), process.pid)
@@ -199,14 +199,14 @@ fn tell_apart<'a>(names: impl Iterator<Item = (Option<u64>, u32, &'a mut String)
 }
 
 /// Each of some things once.
-pub(crate) struct Once<T> {
+pub(crate) struct Interner<T> {
     pub(crate) list: Vec<T>,
     numbers: HashMap<T, u32>,
 }
 
-impl<T: Clone + Eq + std::hash::Hash> Once<T> {
+impl<T: Clone + Eq + std::hash::Hash> Interner<T> {
     pub(crate) fn new() -> Self {
-        Once { list: Vec::new(), numbers: HashMap::new() }
+        Interner { list: Vec::new(), numbers: HashMap::new() }
     }
 
     pub(crate) fn number(&mut self, thing: T) -> u32 {
@@ -219,18 +219,18 @@ impl<T: Clone + Eq + std::hash::Hash> Once<T> {
 
 /// Which samples.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Since {
+enum SampleRange {
     Start,
     /// The last snapshot, in ns from the start of the run.
     Snapshot(u64),
 }
 
 struct Builder<'a> {
-    since: Since,
+    since: SampleRange,
     symbols: &'a mut Symbols,
     slice_ns: u64,
-    frames: Once<Frame>,
-    stacks: Once<Vec<u32>>,
+    frames: Interner<Frame>,
+    stacks: Interner<Vec<u32>>,
     processes: Vec<Process>,
     /// Who has recorded from which source.
     sources: BTreeSet<(usize, u32)>,
@@ -239,27 +239,27 @@ struct Builder<'a> {
     /// Threads that still wait; their locks are numbers of addresses.
     stuck: Vec<crate::profile::Stuck>,
     /// Addresses whose locks are looked up at the end.
-    addressed: Once<(u32, u64)>,
+    addressed: Interner<(u32, u64)>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(symbols: &'a mut Symbols, slice_ns: u64, since: Since) -> Self {
+    fn new(symbols: &'a mut Symbols, slice_ns: u64, since: SampleRange) -> Self {
         Builder {
             since,
             symbols,
             slice_ns,
-            frames: Once::new(),
-            stacks: Once::new(),
+            frames: Interner::new(),
+            stacks: Interner::new(),
             processes: Vec::new(),
             sources: BTreeSet::new(),
             locks: Vec::new(),
             conditions: Vec::new(),
             stuck: Vec::new(),
-            addressed: Once::new(),
+            addressed: Interner::new(),
         }
     }
 
-    fn add(&mut self, recording: &Recording) -> Result<(), Unreadable> {
+    fn add(&mut self, recording: &Recording) -> Result<(), ReadError> {
         let about = recording.contents.about();
         let process = self.process(
             Process {
@@ -268,7 +268,7 @@ impl<'a> Builder<'a> {
                 program: about.program.display().to_string(),
                 from: recording.clock.since(about.started_ns) as f64 / 1e9,
                 to: recording.last_ns as f64 / 1e9,
-                ended: if recording.is_closed { recording.ended } else { Ended::Running },
+                ended: if recording.is_closed { recording.ended } else { ProcessEnd::Running },
             },
             about.source,
         );
@@ -290,8 +290,8 @@ impl<'a> Builder<'a> {
         locks.extend(recording.only_under_way(&locks, &under_way));
         for lock in locks {
             let totals = match self.since {
-                Since::Start => &recording.locks,
-                Since::Snapshot(_) => &recording.recent,
+                SampleRange::Start => &recording.locks,
+                SampleRange::Snapshot(_) => &recording.recent,
             };
             let is_waited_for = under_way.of(&lock).next().is_some();
             // One that nobody used again, or that two threads made at once.
@@ -324,8 +324,8 @@ impl<'a> Builder<'a> {
         self.sources.insert((at, source));
         let known = &mut self.processes[at];
         (known.from, known.to) = (known.from.min(process.from), known.to.max(process.to));
-        if process.ended == Ended::Exit {
-            known.ended = Ended::Exit;
+        if process.ended == ProcessEnd::Exit {
+            known.ended = ProcessEnd::Exit;
         }
         at as u32
     }
@@ -336,14 +336,14 @@ impl<'a> Builder<'a> {
         lock: &read::Lock,
         kind: LockKind,
         totals: &Totals,
-    ) -> Result<(), Unreadable> {
+    ) -> Result<(), ReadError> {
         let spot = if lock.kind & !kind::SEVERAL == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot });
         let tells = image.recording.contents.about().lock != "glibc" && kind == LockKind::Mutex;
         let told = |count: u32| tells.then_some(f64::from(count));
         let name = self.name(image, lock.address, origin, false);
         // What the last to wait found that nobody had looked at.
-        let left_over = if self.since == Since::Start { lock.left_over as f64 } else { 0.0 };
+        let left_over = if self.since == SampleRange::Start { lock.left_over as f64 } else { 0.0 };
         let built = Lock {
             name,
             members: 1,
@@ -384,13 +384,13 @@ impl<'a> Builder<'a> {
         lock: &read::Lock,
         kind: WaitKind,
         totals: &Totals,
-    ) -> Result<(), Unreadable> {
+    ) -> Result<(), ReadError> {
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot: Spot::FirstSeen });
         let name = self.name(image, lock.address, origin, kind == WaitKind::Join);
         let waiters = self.sites(image, &totals.waiters, LockKind::Mutex)?;
         if let Some(class) = self.made_of(&name, &waiters) {
-            let kind = if let Meaning::Lock(kind) = class.meaning { kind } else { LockKind::Unknown };
-            let name = if let Whose::Process(name) = class.whose { name.to_owned() } else { name };
+            let kind = if let WaitSubject::Lock(kind) = class.meaning { kind } else { LockKind::Unknown };
+            let name = if let FutexOwner::Process(name) = class.whose { name.to_owned() } else { name };
             self.locks.push(Lock {
                 name,
                 kind,
@@ -436,7 +436,7 @@ impl<'a> Builder<'a> {
         let class = kinds::of_datum(name)
             .unwrap_or_else(|| kinds::classify(frames.into_iter().zip(briefs.iter().map(String::as_str))));
         // What none of the table's rows knows is no news.
-        let is_known = matches!(class.meaning, Meaning::Lock(kind) if kind != LockKind::Unknown);
+        let is_known = matches!(class.meaning, WaitSubject::Lock(kind) if kind != LockKind::Unknown);
         is_known.then_some(class)
     }
 
@@ -467,7 +467,7 @@ impl<'a> Builder<'a> {
         format!("{verb}in {}{line}", brief(&frame.function))
     }
 
-    fn sites(&mut self, image: &mut Image, stacks: &Stacks, kind: LockKind) -> Result<Vec<crate::Site>, Unreadable> {
+    fn sites(&mut self, image: &mut Image, stacks: &Stacks, kind: LockKind) -> Result<Vec<crate::Site>, ReadError> {
         let mut numbers = BTreeMap::new();
         for stack in stacks.0.keys() {
             if let Some(number) = self.stack(image, stack.number)? {

@@ -1,5 +1,6 @@
-//! Processes of the program that do not record: who has an emptied environment is given no library, and who has another root
-//! directory does not find the one for recordings. They are looked for now and then, so that they are not missed in silence.
+//! Processes of the program that do not record: one with an emptied environment is given no library, and who has
+//! another root directory does not find the one for recordings. They are looked for now and then, so that they are not
+//! missed in silence.
 
 use ondeck_trace::process::parent;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +11,7 @@ const GAP_NS: u64 = 1_000_000_000;
 const MOST_NAMED: usize = 3;
 
 #[derive(Debug)]
-pub(super) struct Bypassed {
+pub(super) struct BypassedProcesses {
     /// The program's first process.
     root: u32,
     last_ns: u64,
@@ -21,9 +22,15 @@ pub(super) struct Bypassed {
     found: [BTreeMap<u32, String>; 2],
 }
 
-impl Bypassed {
+impl BypassedProcesses {
     pub(super) fn new(root: u32) -> Self {
-        Bypassed { root, last_ns: 0, young: BTreeSet::new(), known: BTreeSet::new(), found: Default::default() }
+        BypassedProcesses {
+            root,
+            last_ns: 0,
+            young: BTreeSet::new(),
+            known: BTreeSet::new(),
+            found: Default::default(),
+        }
     }
 
     /// Looks for processes that have lived for a while and do not record.
@@ -41,7 +48,7 @@ impl Bypassed {
             let maps = String::from_utf8_lossy(&maps);
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             let is_recording = |line: &str| line.trim_end_matches(" (deleted)").ends_with(".ondeck");
-            // An ended process has no maps. Who is profiled by another `ondeck` has a recording too.
+            // An ended process has no maps. A process that is profiled by another `ondeck` has a recording too.
             if !maps.is_empty() && !maps.lines().any(is_recording) {
                 let has_library = maps.contains("libondeck_pthread.so");
                 self.found[usize::from(has_library)].insert(*pid, name.trim_end().to_owned());

@@ -5,7 +5,7 @@
 //! long, is time in which who is to have the lock next does not run.
 
 use super::Stack;
-use super::holders::{Doing, Shares};
+use super::holders::{Activity, Shares};
 use std::collections::BTreeMap;
 
 /// Holds that are shorter count as passing.
@@ -45,7 +45,7 @@ impl Part {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sums {
     /// Long holds by the stack, and what the holder did; `None` where no look fell into the hold.
-    pub(crate) holds: BTreeMap<(Stack, Option<Doing>), Part>,
+    pub(crate) holds: BTreeMap<(Stack, Option<Activity>), Part>,
     pub(crate) passing: Part,
     pub(crate) free: Part,
     /// Without a holder, after long holds.
@@ -82,8 +82,8 @@ impl Sums {
     /// stack, or else of the lock.
     pub(crate) fn parts(&self) -> Parts {
         let mut parts = Parts { passing: self.passing, free: self.free, ..Parts::default() };
-        let looked = |of: Option<Stack>| -> Vec<(Doing, f64)> {
-            let mut sums: BTreeMap<Doing, f64> = BTreeMap::new();
+        let looked = |of: Option<Stack>| -> Vec<(Activity, f64)> {
+            let mut sums: BTreeMap<Activity, f64> = BTreeMap::new();
             for ((stack, doing), part) in &self.holds {
                 if let Some(doing) = doing.filter(|_| of.is_none_or(|of| of == *stack)) {
                     *sums.entry(doing).or_default() += part.ns;
@@ -126,7 +126,7 @@ impl Sums {
 /// As [`Sums`], each in its place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
-    pub(crate) holds: BTreeMap<(Stack, Option<Doing>), Part>,
+    pub(crate) holds: BTreeMap<(Stack, Option<Activity>), Part>,
     pub(crate) passing: Part,
     pub(crate) free: Part,
 }
@@ -149,11 +149,11 @@ mod tests {
         for _ in 0..1000 {
             sums.held(stack(1), 10.0, 200, 150, None);
         }
-        let did = vec![(Doing::Computing, 0.75), (Doing::NoCore, 0.25)];
+        let did = vec![(Activity::Computing, 0.75), (Activity::NoCore, 0.25)];
         sums.held(stack(2), 1.0, 6_000_000, 3_000_000, Some(&did));
         let parts = sums.parts();
         assert_eq!((parts.passing.ns, parts.passing.each_ns()), (2e6, 150.0));
-        let computing = &parts.holds[&(stack(2), Some(Doing::Computing))];
+        let computing = &parts.holds[&(stack(2), Some(Activity::Computing))];
         assert_eq!((computing.ns, computing.count, computing.each_ns()), (4.5e6, 0.75, 3e6));
         assert_eq!(sum(&parts), 8e6);
     }
@@ -161,12 +161,12 @@ mod tests {
     #[test]
     fn a_hold_without_a_look_is_as_the_others() {
         let mut sums = Sums::default();
-        let blocked = Doing::Blocked(Some(1));
+        let blocked = Activity::Blocked(Some(1));
         sums.held(stack(1), 1.0, 100_000, 50_000, None);
         assert_eq!(sums.parts().holds.keys().collect::<Vec<_>>(), [&(stack(1), None)]);
         sums.held(stack(2), 1.0, 100_000, 50_000, Some(&vec![(blocked, 1.0)]));
         assert!(sums.parts().holds.contains_key(&(stack(1), Some(blocked))), "as the lock's others");
-        sums.held(stack(1), 1.0, 100_000, 50_000, Some(&vec![(Doing::Computing, 1.0)]));
+        sums.held(stack(1), 1.0, 100_000, 50_000, Some(&vec![(Activity::Computing, 1.0)]));
         assert!(!sums.parts().holds.contains_key(&(stack(1), Some(blocked))), "as the stack's others");
         assert_eq!(sum(&sums.parts()), 300_000.0);
     }

@@ -6,7 +6,7 @@
 
 use super::Run;
 use ondeck_record::layout::event;
-use ondeck_record::read::{About, Sample};
+use ondeck_record::read::{RecordingInfo, Sample};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
@@ -22,7 +22,7 @@ impl Clock {
     const MOST_THREADS: u64 = 1 << 22;
 
     /// `now_ns` is by the reader's clock.
-    pub(super) fn new(about: &About, run: &Run, now_ns: u64) -> Self {
+    pub(super) fn new(about: &RecordingInfo, run: &Run, now_ns: u64) -> Self {
         let begins = run.started_ns..=now_ns.saturating_add(Self::LATE_NS);
         let origin_ns = if begins.contains(&about.started_ns) {
             run.started_ns
@@ -68,7 +68,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn clock(started_ns: u64, started_realtime_ns: u64) -> Clock {
-        let about = About {
+        let about = RecordingInfo {
             pid: 1,
             parent: 0,
             program: "p".into(),

@@ -4,7 +4,7 @@
 use super::Totals;
 use crate::symbols::stamp;
 use ondeck_record::layout::Stamp;
-use ondeck_record::read::{About, Lock, Module, Name, Reader, Unreadable, Waiter};
+use ondeck_record::read::{Lock, Module, Name, ReadError, Reader, RecordingInfo, Waiter};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,24 +12,24 @@ use std::path::{Path, PathBuf};
 /// One recording.
 #[derive(Debug)]
 pub(super) struct Contents {
-    about: About,
+    about: RecordingInfo,
     /// Of its file, by which it is known among the mappings of processes.
     name: String,
-    from: From,
+    from: ContentSource,
     /// What was at the paths of modules when they were seen first, for those of which the program does not tell: it asks the
     /// kernel before it starts only.
     stamps: Vec<Option<Stamp>>,
 }
 
 #[derive(Debug)]
-enum From {
+enum ContentSource {
     File(Reader),
-    Memory(Kept),
+    Memory(EndedRecording),
 }
 
 /// What is left of a recording whose process is gone: what its samples need.
 #[derive(Debug, Default)]
-struct Kept {
+struct EndedRecording {
     locks: Vec<Lock>,
     modules: Vec<Module>,
     stacks: HashMap<u32, Vec<u64>>,
@@ -39,52 +39,52 @@ struct Kept {
 impl Contents {
     pub(super) fn of(reader: Reader) -> Self {
         let name = super::name_of(&reader.path().to_string_lossy());
-        Contents { about: reader.about.clone(), name, from: From::File(reader), stamps: Vec::new() }
+        Contents { about: reader.about.clone(), name, from: ContentSource::File(reader), stamps: Vec::new() }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    pub(super) fn about(&self) -> &About {
+    pub(super) fn about(&self) -> &RecordingInfo {
         &self.about
     }
 
     /// The file, as long as there is one.
     pub(super) fn reader(&mut self) -> Option<&mut Reader> {
         match &mut self.from {
-            From::File(reader) => Some(reader),
-            From::Memory(_) => None,
+            ContentSource::File(reader) => Some(reader),
+            ContentSource::Memory(_) => None,
         }
     }
 
     /// Whether the process is still there, with its program; `None` if the file cannot tell.
     pub(super) fn is_mapped(&self) -> Option<bool> {
         match &self.from {
-            From::File(reader) => reader.is_mapped(),
-            From::Memory(_) => Some(false),
+            ContentSource::File(reader) => reader.is_mapped(),
+            ContentSource::Memory(_) => Some(false),
         }
     }
 
-    pub(super) fn locks(&self) -> Result<Vec<Lock>, Unreadable> {
+    pub(super) fn locks(&self) -> Result<Vec<Lock>, ReadError> {
         match &self.from {
-            From::File(reader) => reader.locks(),
-            From::Memory(kept) => Ok(kept.locks.clone()),
+            ContentSource::File(reader) => reader.locks(),
+            ContentSource::Memory(kept) => Ok(kept.locks.clone()),
         }
     }
 
     /// The names that the program has given its locks.
-    pub(super) fn names(&self) -> Result<Vec<Name>, Unreadable> {
+    pub(super) fn names(&self) -> Result<Vec<Name>, ReadError> {
         match &self.from {
-            From::File(reader) => reader.names(),
-            From::Memory(kept) => Ok(kept.names.clone()),
+            ContentSource::File(reader) => reader.names(),
+            ContentSource::Memory(kept) => Ok(kept.names.clone()),
         }
     }
 
-    pub(super) fn modules(&self) -> Result<Vec<Module>, Unreadable> {
+    pub(super) fn modules(&self) -> Result<Vec<Module>, ReadError> {
         let reader = match &self.from {
-            From::File(reader) => reader,
-            From::Memory(kept) => return Ok(kept.modules.clone()),
+            ContentSource::File(reader) => reader,
+            ContentSource::Memory(kept) => return Ok(kept.modules.clone()),
         };
         let mut modules = reader.modules()?;
         for (module, stamp) in modules.iter_mut().zip(&self.stamps) {
@@ -94,8 +94,8 @@ impl Contents {
     }
 
     /// Looks at the files of modules that are new.
-    pub(super) fn look_at_files(&mut self) -> Result<(), Unreadable> {
-        let From::File(reader) = &self.from else { return Ok(()) };
+    pub(super) fn look_at_files(&mut self) -> Result<(), ReadError> {
+        let ContentSource::File(reader) = &self.from else { return Ok(()) };
         let new = reader.modules_from(self.stamps.len() as u64)?;
         let needs_one = |module: &Module| module.stamp.is_none() && module.build_id.is_empty();
         let now = |module: &Module| std::fs::metadata(&module.path).as_ref().map(stamp).ok();
@@ -104,10 +104,10 @@ impl Contents {
     }
 
     /// The return addresses of a stack, the innermost first; empty if there is none of that number.
-    pub(super) fn stack(&self, number: u32) -> Result<Vec<u64>, Unreadable> {
+    pub(super) fn stack(&self, number: u32) -> Result<Vec<u64>, ReadError> {
         match &self.from {
-            From::File(reader) => reader.stack(number),
-            From::Memory(kept) => Ok(kept.stacks.get(&number).cloned().unwrap_or_default()),
+            ContentSource::File(reader) => reader.stack(number),
+            ContentSource::Memory(kept) => Ok(kept.stacks.get(&number).cloned().unwrap_or_default()),
         }
     }
 
@@ -117,9 +117,9 @@ impl Contents {
         &mut self,
         totals: &BTreeMap<u32, Totals>,
         waiters: &[Waiter],
-    ) -> Result<Option<PathBuf>, Unreadable> {
-        let From::File(reader) = &self.from else { return Ok(None) };
-        let mut kept = Kept::default();
+    ) -> Result<Option<PathBuf>, ReadError> {
+        let ContentSource::File(reader) = &self.from else { return Ok(None) };
+        let mut kept = EndedRecording::default();
         let is_waited_for =
             |lock: &Lock| waiters.iter().any(|waiter| waiter.lock == lock.number || waiter.address == lock.address);
         if !totals.is_empty() || !waiters.is_empty() {
@@ -139,7 +139,7 @@ impl Contents {
         let path = path.to_owned();
         // One that stays is in a directory that is removed in the end.
         let is_removed = std::fs::remove_file(&path).is_ok();
-        self.from = From::Memory(kept);
+        self.from = ContentSource::Memory(kept);
         Ok(is_removed.then_some(path))
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Collector, Run};
 use crate::{json, page, terminal};
-use ondeck_record::Charging::Exact;
+use ondeck_record::ChargeMode::Exact;
 use ondeck_record::layout::{Header, Lock, Module, Slot};
-use ondeck_record::{Marks, Source, Wish};
+use ondeck_record::{Marks, RecordOptions, Source};
 use std::fs::File;
 use std::mem::offset_of;
 use std::ops::Range;
@@ -22,9 +22,9 @@ const PROGRAM: Range<usize> = offset_of!(Header, program)..offset_of!(Header, mo
 /// Some waits and holds, with time between them.
 fn record() {
     const LOCK: u64 = 0x5000;
-    let wish = Wish::of_environment().expect("the environment asks");
+    let options = RecordOptions::of_environment().expect("the environment asks");
     ondeck_record::ask_loader();
-    assert!(ondeck_record::start(&wish, "ondeck", Exact, Source::Library));
+    assert!(ondeck_record::start(&options, "ondeck", Exact, Source::Library));
     let marks = Marks::default();
     for _ in 0..6 {
         marks.taken(LOCK);

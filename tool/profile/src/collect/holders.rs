@@ -10,12 +10,12 @@
 //! charged.
 //!
 //! The kernel does not say of one instant whether a thread runs or only could. It says how long a thread has been kept from
-//! running until now ([`Look::delay_ns`]). So of a hold in which the thread could run, as much counts as without a core as
+//! running until now ([`HolderSample::delay_ns`]). So of a hold in which the thread could run, as much counts as without a core as
 //! that has grown from its first look to the first one after it.
 
 use super::clock::Clock;
 use ondeck_record::layout::{NONE, kind};
-use ondeck_record::read::{Reader, Unreadable, Waiter};
+use ondeck_record::read::{ReadError, Reader, Waiter};
 use ondeck_trace::process::{bytes, threads};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ pub(crate) const OWNER_OF_RWLOCK: u64 = 24;
 
 /// What a holder did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Doing {
+pub(crate) enum Activity {
     /// It could run, and did as far as is known.
     Computing,
     /// It could run, and had no core.
@@ -44,14 +44,14 @@ pub(crate) enum Doing {
 }
 
 /// What a holder did during a hold, as parts of it.
-pub(super) type Shares = Vec<(Doing, f64)>;
+pub(super) type Shares = Vec<(Activity, f64)>;
 
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct HolderSample {
     /// From the start of the run.
     at: u64,
     thread: u32,
-    doing: Doing,
+    doing: Activity,
 }
 
 /// The looks at the holders of one process.
@@ -61,9 +61,9 @@ pub(super) struct Holders {
     process: Option<Option<PathBuf>>,
     /// Of the lock with a number: where its memory says who has it, and whether it is for several.
     owners: HashMap<u32, (u64, bool)>,
-    looks: BTreeMap<u32, VecDeque<Look>>,
+    looks: BTreeMap<u32, VecDeque<HolderSample>>,
     /// The looks at threads that may have held a lock that does not say so.
-    suspects: Suspects,
+    suspects: ThreadSamples,
     /// How long threads were kept from running, at the looks at them, in ns.
     delays: HashMap<u32, VecDeque<(u64, u64)>>,
     /// Where the kernel tells of them.
@@ -79,14 +79,14 @@ pub(super) struct Holders {
 
 /// All threads of a process, as they were seen lately, and the looks at them.
 #[derive(Debug, Default)]
-struct Suspects {
+struct ThreadSamples {
     threads: Vec<u32>,
     /// When these were listed.
     at: Option<u64>,
-    looks: HashMap<u32, VecDeque<Look>>,
+    looks: HashMap<u32, VecDeque<HolderSample>>,
 }
 
-impl Suspects {
+impl ThreadSamples {
     /// To look at more takes too long.
     const MOST: usize = 64;
 
@@ -102,7 +102,7 @@ impl Suspects {
     }
 
     /// The looks at a thread between two times.
-    fn during(&self, thread: u32, from: u64, to: u64) -> impl Iterator<Item = Look> {
+    fn during(&self, thread: u32, from: u64, to: u64) -> impl Iterator<Item = HolderSample> {
         let looks = self.looks.get(&thread).into_iter().flatten();
         looks.copied().filter(move |look| (from..=to).contains(&look.at))
     }
@@ -115,13 +115,13 @@ struct Sleeper {
 }
 
 impl Holders {
-    /// Who waits for less is not looked for: a hold is long that a thread could have been switched in.
+    /// The holder of a shorter wait is not looked for: a hold is long that a thread could have been switched in.
     pub(super) const WAITS_NS: u64 = 50_000;
     /// Where a holder sleeps is found out, which takes a while, if others wait for so long.
     const HANGS_NS: u64 = 500_000_000;
 
     /// Looks at the holders of all locks that threads wait for.
-    pub(super) fn look(&mut self, reader: &Reader, clock: &Clock, now: u64) -> Result<(), Unreadable> {
+    pub(super) fn look(&mut self, reader: &Reader, clock: &Clock, now: u64) -> Result<(), ReadError> {
         self.follow(now);
         let waiters = reader.waiters()?;
         let waits = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= Self::WAITS_NS;
@@ -147,10 +147,10 @@ impl Holders {
             let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
             self.note_delay(&process, thread, now);
             let is_hanging = waiters.iter().filter(hangs).any(|waiter| waiter.lock == lock);
-            if is_hanging && matches!(doing, Doing::Blocked(_)) {
+            if is_hanging && matches!(doing, Activity::Blocked(_)) {
                 self.find_sleeper(reader.about.pid, thread, now);
             }
-            add(self.looks.entry(lock).or_default(), Look { at: now, thread, doing });
+            add(self.looks.entry(lock).or_default(), HolderSample { at: now, thread, doing });
         }
         if has_suspects {
             self.look_at_suspects(reader, &waiters, now);
@@ -162,10 +162,10 @@ impl Holders {
         let Some(process) = self.process(reader) else { return };
         for thread in self.suspects.list(reader.about.pid, now) {
             let Some(doing) = self.doing(&process, waiters, thread) else { continue };
-            if doing == Doing::Computing {
+            if doing == Activity::Computing {
                 self.note_delay(&process, thread, now);
             }
-            add(self.suspects.looks.entry(thread).or_default(), Look { at: now, thread, doing });
+            add(self.suspects.looks.entry(thread).or_default(), HolderSample { at: now, thread, doing });
         }
     }
 
@@ -184,10 +184,10 @@ impl Holders {
     }
 
     /// What a thread does; `None` if it has ended.
-    fn doing(&mut self, process: &Path, waiters: &[Waiter], thread: u32) -> Option<Doing> {
+    fn doing(&mut self, process: &Path, waiters: &[Waiter], thread: u32) -> Option<Activity> {
         match waiters.iter().find(|waiter| waiter.thread == thread) {
-            Some(waiter) if waiter.kind == kind::JOIN => Some(Doing::Joining),
-            Some(waiter) => Some(Doing::Waiting(waiter.lock, waiter.address)),
+            Some(waiter) if waiter.kind == kind::JOIN => Some(Activity::Joining),
+            Some(waiter) => Some(Activity::Waiting(waiter.lock, waiter.address)),
             None => self.ask(process, thread, Thread::doing),
         }
     }
@@ -266,7 +266,7 @@ impl Holders {
     pub(super) fn during(&mut self, lock: u32, thread: u32, from: u64, to: u64) -> Option<Shares> {
         let mut none = VecDeque::new();
         let looks = self.looks.get_mut(&lock).unwrap_or(&mut none);
-        let mut counts: BTreeMap<Doing, f64> = BTreeMap::new();
+        let mut counts: BTreeMap<Activity, f64> = BTreeMap::new();
         let mut first = None;
         while let Some(look) = looks.front().copied().filter(|look| look.at <= to) {
             looks.pop_front();
@@ -289,7 +289,7 @@ impl Holders {
         let looks = self.looks.get(&lock)?;
         let last = looks.back()?;
         let of_this = looks.iter().rev().take_while(|look| look.thread == last.thread);
-        let mut counts: BTreeMap<Doing, f64> = BTreeMap::new();
+        let mut counts: BTreeMap<Activity, f64> = BTreeMap::new();
         let mut first = last.at;
         for look in of_this {
             *counts.entry(look.doing).or_default() += 1.0;
@@ -299,18 +299,18 @@ impl Holders {
     }
 
     /// What the holder did at the last look.
-    pub(super) fn last(&self, lock: u32) -> Option<(u32, Doing, u64)> {
+    pub(super) fn last(&self, lock: u32) -> Option<(u32, Activity, u64)> {
         self.looks.get(&lock)?.back().map(|look| (look.thread, look.doing, look.at))
     }
 
     /// The counts as parts, and of those in which the thread could run the part without a core.
-    fn split(&self, thread: u32, mut counts: BTreeMap<Doing, f64>, first: u64, to: u64) -> Option<Shares> {
+    fn split(&self, thread: u32, mut counts: BTreeMap<Activity, f64>, first: u64, to: u64) -> Option<Shares> {
         let all: f64 = counts.values().sum();
-        let could_run = counts.remove(&Doing::Computing).unwrap_or_default();
+        let could_run = counts.remove(&Activity::Computing).unwrap_or_default();
         if could_run > 0.0 {
             let without = self.without_core(thread, first, to).min(could_run / all) * all;
-            counts.insert(Doing::Computing, could_run - without);
-            counts.insert(Doing::NoCore, without);
+            counts.insert(Activity::Computing, could_run - without);
+            counts.insert(Activity::NoCore, without);
         }
         (all > 0.0)
             .then(|| counts.into_iter().map(|(doing, n)| (doing, n / all)).filter(|(_, part)| *part > 0.0).collect())
@@ -339,7 +339,7 @@ impl Holders {
 
     /// Where the memory of a lock says which thread has it, and whether others may have it that are not there; `None` for
     /// those that do not say.
-    fn owner_of(&mut self, reader: &Reader, lock: u32) -> Result<Option<(u64, bool)>, Unreadable> {
+    fn owner_of(&mut self, reader: &Reader, lock: u32) -> Result<Option<(u64, bool)>, ReadError> {
         if reader.about.source != ondeck_record::layout::source::LIBRARY {
             return Ok(None);
         }
@@ -355,7 +355,7 @@ impl Holders {
     }
 }
 
-fn add(looks: &mut VecDeque<Look>, look: Look) {
+fn add(looks: &mut VecDeque<HolderSample>, look: HolderSample) {
     /// Looks that wait for a charge. A hold that takes longer than these is known by its end.
     const MOST: usize = 4096;
     looks.push_back(look);
@@ -396,11 +396,11 @@ impl Thread {
     }
 
     /// What it does; `None` if the thread has ended, or may not be looked at.
-    pub(crate) fn doing(&self) -> Option<Doing> {
+    pub(crate) fn doing(&self) -> Option<Activity> {
         word(self.call.as_ref()?, 0, |word| match word {
-            "running" => Doing::Computing,
+            "running" => Activity::Computing,
             // Less than 0 where it sleeps outside a call, as for a page of memory.
-            number => Doing::Blocked(number.parse().ok()),
+            number => Activity::Blocked(number.parse().ok()),
         })
     }
 
@@ -424,16 +424,17 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn seen(doing: &[(u64, Doing)], delays: &[(u64, u64)]) -> Holders {
-        let looks = doing.iter().map(|(at, doing)| Look { at: at * MS, thread: 5, doing: *doing }).collect();
+    fn seen(doing: &[(u64, Activity)], delays: &[(u64, u64)]) -> Holders {
+        let looks = doing.iter().map(|(at, doing)| HolderSample { at: at * MS, thread: 5, doing: *doing }).collect();
         let delays = delays.iter().map(|(at, ns)| (at * MS, ns * MS)).collect();
         Holders { looks: BTreeMap::from([(1, looks)]), delays: HashMap::from([(5, delays)]), ..Holders::default() }
     }
 
     #[test]
     fn a_hold_is_split_by_the_looks_that_fell_into_it() {
-        let (blocked, waiting) = (Doing::Blocked(Some(74)), Doing::Waiting(3, 64));
-        let mut holders = seen(&[(1, Doing::Computing), (2, blocked), (4, blocked), (6, waiting), (9, blocked)], &[]);
+        let (blocked, waiting) = (Activity::Blocked(Some(74)), Activity::Waiting(3, 64));
+        let mut holders =
+            seen(&[(1, Activity::Computing), (2, blocked), (4, blocked), (6, waiting), (9, blocked)], &[]);
         assert_eq!(holders.during(1, 6, 2 * MS, 3 * MS), None, "another thread's hold");
         assert_eq!(holders.during(1, 5, 4 * MS, 7 * MS), Some(vec![(blocked, 0.5), (waiting, 0.5)]));
         assert_eq!(holders.during(1, 5, 7 * MS, 8 * MS), None, "no look fell into it");
@@ -444,32 +445,32 @@ mod tests {
     /// A thread that is kept from running until its hold ends has its delay written only then.
     #[test]
     fn what_a_thread_was_kept_from_running_counts_as_without_a_core() {
-        let runs = [(2, Doing::Computing), (4, Doing::Computing)];
+        let runs = [(2, Activity::Computing), (4, Activity::Computing)];
         let shares = |delays: &[(u64, u64)]| seen(&runs, delays).during(1, 5, 2 * MS, 5 * MS).unwrap();
-        assert_eq!(shares(&[(2, 10), (4, 10), (6, 13)]), [(Doing::Computing, 0.25), (Doing::NoCore, 0.75)]);
-        assert_eq!(shares(&[(2, 10), (4, 10), (6, 10)]), [(Doing::Computing, 1.0)]);
-        assert_eq!(shares(&[(2, 10), (6, 90)]), [(Doing::NoCore, 1.0)]);
-        assert_eq!(shares(&[]), [(Doing::Computing, 1.0)]);
+        assert_eq!(shares(&[(2, 10), (4, 10), (6, 13)]), [(Activity::Computing, 0.25), (Activity::NoCore, 0.75)]);
+        assert_eq!(shares(&[(2, 10), (4, 10), (6, 10)]), [(Activity::Computing, 1.0)]);
+        assert_eq!(shares(&[(2, 10), (6, 90)]), [(Activity::NoCore, 1.0)]);
+        assert_eq!(shares(&[]), [(Activity::Computing, 1.0)]);
     }
 
     #[test]
     fn a_hold_of_a_lock_that_does_not_say_who_has_it_is_split_by_the_looks_at_its_thread() {
         let mut holders = seen(&[], &[]);
-        let look = |at: u64, doing| Look { at: at * MS, thread: 6, doing };
-        let looks = [look(1, Doing::Computing), look(3, Doing::Joining), look(5, Doing::Blocked(None))];
+        let look = |at: u64, doing| HolderSample { at: at * MS, thread: 6, doing };
+        let looks = [look(1, Activity::Computing), look(3, Activity::Joining), look(5, Activity::Blocked(None))];
         holders.suspects.looks.insert(6, looks.into());
         for _ in 0..2 {
             let shares = holders.during(1, 6, 2 * MS, 5 * MS);
-            assert_eq!(shares, Some(vec![(Doing::Blocked(None), 0.5), (Doing::Joining, 0.5)]), "of any lock");
+            assert_eq!(shares, Some(vec![(Activity::Blocked(None), 0.5), (Activity::Joining, 0.5)]), "of any lock");
         }
         assert_eq!(holders.during(1, 7, 2 * MS, 5 * MS), None);
     }
 
     #[test]
     fn a_lock_that_is_held_still_is_told_with_its_holder() {
-        let blocked = Doing::Blocked(None);
+        let blocked = Activity::Blocked(None);
         let mut holders = seen(&[(2, blocked), (4, blocked)], &[]);
-        holders.looks.get_mut(&1).unwrap().push_front(Look { at: MS, thread: 9, doing: Doing::Computing });
+        holders.looks.get_mut(&1).unwrap().push_front(HolderSample { at: MS, thread: 9, doing: Activity::Computing });
         assert_eq!(holders.until_now(1), Some((vec![(blocked, 1.0)], 5, 2 * MS)));
     }
 
@@ -489,7 +490,7 @@ mod tests {
                 std::thread::yield_now();
             }
             let thread = Thread::new(&process, number.load(Relaxed));
-            assert_eq!(thread.doing(), Some(Doing::Computing));
+            assert_eq!(thread.doing(), Some(Activity::Computing));
             assert!(thread.delay_ns().is_some());
             ends.store(true, Relaxed);
         });

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// By what locks of the two runs are known to be the same.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Known {
+pub(super) enum MatchBasis {
     Name(String),
     /// By the functions where they come from; with their names in both runs.
     Origin(Vec<String>, [Vec<String>; 2]),
@@ -17,7 +17,7 @@ pub(super) enum Known {
 
 /// The locks of both runs, and those of each that the other has not.
 pub(super) struct Pairs<'a> {
-    pub(super) both: Vec<(Known, [Vec<&'a LockSummary>; 2])>,
+    pub(super) both: Vec<(MatchBasis, [Vec<&'a LockSummary>; 2])>,
     pub(super) alone: [Vec<&'a LockSummary>; 2],
 }
 
@@ -26,13 +26,13 @@ pub(super) fn pairs<'a>(old: &'a Summary, new: &'a Summary) -> Pairs<'a> {
     let mut pairs = Pairs { both: Vec::new(), alone: all };
     // Of one kind, there may be more this time.
     let named = |mut key: Vec<String>, names: [Vec<String>; 2]| match &names[1][..] {
-        [name] => Known::Name(name.clone()),
-        _ => Known::Name(key.pop().unwrap_or_default()),
+        [name] => MatchBasis::Name(name.clone()),
+        _ => MatchBasis::Name(key.pop().unwrap_or_default()),
     };
     pairs.pair(|_, lock| vec![kind_of(&lock.name)], named);
-    pairs.pair(|_, lock| lock.origin.clone(), Known::Origin);
+    pairs.pair(|_, lock| lock.origin.clone(), MatchBasis::Origin);
     let names = [&old.names, &new.names];
-    pairs.pair(|side, lock| most_waiting(names[side], lock), Known::Waiters);
+    pairs.pair(|side, lock| most_waiting(names[side], lock), MatchBasis::Waiters);
     pairs
 }
 
@@ -41,7 +41,7 @@ impl Pairs<'_> {
     fn pair(
         &mut self,
         key: impl Fn(usize, &LockSummary) -> Vec<String>,
-        known: impl Fn(Vec<String>, [Vec<String>; 2]) -> Known,
+        known: impl Fn(Vec<String>, [Vec<String>; 2]) -> MatchBasis,
     ) {
         let mut groups: BTreeMap<Vec<String>, [Vec<&LockSummary>; 2]> = BTreeMap::new();
         for side in [0, 1] {
@@ -72,12 +72,12 @@ fn most_waiting(names: &Names, lock: &LockSummary) -> Vec<String> {
     functions.into_iter().filter(|_| is_place).map(str::to_string).collect()
 }
 
-impl Known {
+impl MatchBasis {
     /// How the row is called: as the new run has it, where that is one lock.
     pub(super) fn name(&self) -> String {
         match self {
-            Known::Name(name) => name.clone(),
-            Known::Origin(functions, names) | Known::Waiters(functions, names) => match &names[1][..] {
+            MatchBasis::Name(name) => name.clone(),
+            MatchBasis::Origin(functions, names) | MatchBasis::Waiters(functions, names) => match &names[1][..] {
                 [name] => name.clone(),
                 names => format!("{} locks of {}", names.len(), functions.join(" < ")),
             },
@@ -87,9 +87,9 @@ impl Known {
     /// How it is known, where not by its name.
     pub(super) fn explained(&self) -> Option<String> {
         let (how, functions, [old, _]) = match self {
-            Known::Name(_) => return None,
-            Known::Origin(functions, names) => ("come from", functions, names),
-            Known::Waiters(functions, names) => ("have most of their waiting at", functions, names),
+            MatchBasis::Name(_) => return None,
+            MatchBasis::Origin(functions, names) => ("come from", functions, names),
+            MatchBasis::Waiters(functions, names) => ("have most of their waiting at", functions, names),
         };
         let before = match &old[..] {
             [name] => name.clone(),

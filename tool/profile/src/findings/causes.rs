@@ -1,7 +1,7 @@
 //! The causes of one lock's waiting, put together by what can be done about them.
 
 use super::measures::threads;
-use crate::profile::{Cause, Lock, Other, Profile, Site, State};
+use crate::profile::{Cause, Lock, Profile, Site, State, WaitObject};
 use crate::wrappers::Tops;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -16,13 +16,13 @@ const KEPT: f64 = 0.99;
 
 /// What keeps threads waiting, as far as the same can be done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum What {
+pub(crate) enum CauseKind {
     /// Somebody holds it for long, running.
     Held,
     /// Somebody sleeps with it.
     Blocked,
     /// Somebody waits with it for something else.
-    Waits(Option<Other>),
+    Waits(Option<WaitObject>),
     /// Holders, or those that come next, have no core.
     Cores,
     /// Nobody has it, and who comes next does not run.
@@ -33,8 +33,8 @@ pub(crate) enum What {
 
 /// A part of a lock's waiting.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Why {
-    pub(crate) what: What,
+pub(crate) struct CauseShare {
+    pub(crate) what: CauseKind,
     /// The frame of the function that holds it, by its index in [`Profile::frames`].
     pub(crate) frame: Option<u32>,
     pub(crate) call: String,
@@ -79,35 +79,35 @@ pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
 }
 
 /// The causes of a lock's waiting, the largest first.
-pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<Why> {
+pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseShare> {
     let lock = &profile.locks[index];
-    let usual = Usual::of(lock, tops, profile.rate);
+    let usual = UsualHolds::of(lock, tops, profile.rate);
     let is_crowded = threads(lock) > profile.cores.max(1);
-    let mut sums: BTreeMap<(What, &str, &str), Why> = BTreeMap::new();
+    let mut sums: BTreeMap<(CauseKind, &str, &str), CauseShare> = BTreeMap::new();
     let parts = parts(lock);
     for cause in parts.iter() {
         let frame = cause.stack.and_then(|stack| tops.top(stack));
         let function = frame.map_or("", |frame| tops.brief(frame));
         let what = match cause.state {
-            State::Blocked => What::Blocked,
-            State::OtherLock => What::Waits(cause.other),
-            State::Computing | State::NoCore if usual.is_short(function) => What::Cores,
-            State::Computing | State::NoCore | State::Unknown => What::Held,
-            State::Free if is_crowded => What::Cores,
-            State::Free => What::Free,
-            State::Passing => What::Passing,
+            State::Blocked => CauseKind::Blocked,
+            State::OtherLock => CauseKind::Waits(cause.other),
+            State::Computing | State::NoCore if usual.is_short(function) => CauseKind::Cores,
+            State::Computing | State::NoCore | State::Unknown => CauseKind::Held,
+            State::Free if is_crowded => CauseKind::Cores,
+            State::Free => CauseKind::Free,
+            State::Passing => CauseKind::Passing,
         };
-        let has_function = matches!(what, What::Held | What::Blocked | What::Waits(_));
+        let has_function = matches!(what, CauseKind::Held | CauseKind::Blocked | CauseKind::Waits(_));
         let key = (what, if has_function { function } else { "" }, cause.call.as_str());
-        let why = sums.entry(key).or_insert_with(|| Why::new(what, frame.filter(|_| has_function), &cause.call));
+        let why = sums.entry(key).or_insert_with(|| CauseShare::new(what, frame.filter(|_| has_function), &cause.call));
         why.add(cause);
     }
     let all: f64 = sums.values().map(|why| why.ns).sum();
-    let mut whys: Vec<Why> = sums.into_values().filter(|why| why.ns > 0.0).collect();
+    let mut whys: Vec<CauseShare> = sums.into_values().filter(|why| why.ns > 0.0).collect();
     whys.iter_mut().for_each(|why| why.finish(all));
     whys.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     for at in 0..whys.len() {
-        let Some((held, smaller)) = whys.get(at..).and_then(<[Why]>::split_first) else { break };
+        let Some((held, smaller)) = whys.get(at..).and_then(<[CauseShare]>::split_first) else { break };
         let Some(behind) = held.sleeps_too(smaller, tops) else { continue };
         let sleeps = whys.remove(at + 1 + behind);
         whys[at].take_in(&sleeps);
@@ -116,10 +116,10 @@ pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<Why> {
     whys
 }
 
-impl Why {
-    fn new(what: What, frame: Option<u32>, call: &str) -> Why {
+impl CauseShare {
+    fn new(what: CauseKind, frame: Option<u32>, call: &str) -> CauseShare {
         let call = call.to_owned();
-        Why { what, frame, call, ns: 0.0, part: 0.0, count: 0.0, each_ns: 0.0, without_core: 0.0, blocked: 0.0 }
+        CauseShare { what, frame, call, ns: 0.0, part: 0.0, count: 0.0, each_ns: 0.0, without_core: 0.0, blocked: 0.0 }
     }
 
     fn add(&mut self, cause: &Cause) {
@@ -136,17 +136,17 @@ impl Why {
     }
 
     /// Where among those that are smaller the sleeps of its function are, if they are enough.
-    fn sleeps_too(&self, whys: &[Why], tops: &Tops) -> Option<usize> {
+    fn sleeps_too(&self, whys: &[CauseShare], tops: &Tops) -> Option<usize> {
         // In another line of it, maybe.
-        let function = |why: &Why| why.frame.map(|frame| tops.brief(frame).to_owned());
-        let mine = function(self).filter(|_| self.what == What::Held)?;
+        let function = |why: &CauseShare| why.frame.map(|frame| tops.brief(frame).to_owned());
+        let mine = function(self).filter(|_| self.what == CauseKind::Held)?;
         whys.iter().position(|other| {
             let is_enough = other.ns >= SLEEPS_TOO * (self.ns + other.ns);
-            other.what == What::Blocked && is_enough && function(other).is_some_and(|its| its == mine)
+            other.what == CauseKind::Blocked && is_enough && function(other).is_some_and(|its| its == mine)
         })
     }
 
-    fn take_in(&mut self, sleeps: &Why) {
+    fn take_in(&mut self, sleeps: &CauseShare) {
         let ns = self.ns + sleeps.ns;
         self.each_ns = (self.ns * self.each_ns + sleeps.ns * sleeps.each_ns) / ns;
         self.without_core *= self.ns / ns;
@@ -156,19 +156,19 @@ impl Why {
 
     /// Whether it was a single hold.
     pub(super) fn is_one_event(&self) -> bool {
-        matches!(self.what, What::Held | What::Blocked | What::Waits(_)) && self.count < 1.5
+        matches!(self.what, CauseKind::Held | CauseKind::Blocked | CauseKind::Waits(_)) && self.count < 1.5
     }
 }
 
 /// How long functions usually hold a lock, by their samples.
-struct Usual<'a> {
+struct UsualHolds<'a> {
     means: HashMap<&'a str, f64>,
     /// The longest of 99 of 100 holds of all.
     most_ns: Option<f64>,
 }
 
-impl<'a> Usual<'a> {
-    fn of(lock: &Lock, tops: &'a Tops, rate: u32) -> Usual<'a> {
+impl<'a> UsualHolds<'a> {
+    fn of(lock: &Lock, tops: &'a Tops, rate: u32) -> UsualHolds<'a> {
         let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
         for Site { stack, count, ns } in &lock.takers {
             let Some(frame) = tops.top(*stack) else { continue };
@@ -180,7 +180,7 @@ impl<'a> Usual<'a> {
         let fewest = FEWEST * f64::from(rate);
         let often = sums.iter().filter(|(_, (count, _))| *count > 0.05 * samples && *count >= fewest);
         let means = often.map(|(name, (count, ns))| (*name, ns / count)).collect();
-        Usual { means, most_ns: lock.hold_histogram.quantile(KEPT) }
+        UsualHolds { means, most_ns: lock.hold_histogram.quantile(KEPT) }
     }
 
     fn is_short(&self, function: &str) -> bool {

@@ -2,7 +2,7 @@
 //! for that is no lock.
 
 use super::texts::{heaviest, place, quoted_name};
-use crate::profile::{Condition, Other, Profile, WaitKind};
+use crate::profile::{Condition, Profile, WaitKind, WaitObject};
 use crate::wrappers::Tops;
 use ondeck_report::wording::{count, duration_ns, percent};
 
@@ -58,7 +58,7 @@ pub(super) fn no_lock(profile: &Profile, tops: &Tops) -> Option<String> {
         format!(
             "Threads waited {} for {} in {} {}{by}.{advice}",
             duration_ns(most.wait_ns),
-            place(profile, Some(Other::Condition(index as u32))),
+            place(profile, Some(WaitObject::Condition(index as u32))),
             count(most.waits),
             if most.waits.round() == 1.0 { "wait" } else { "waits" },
         )

@@ -2,7 +2,7 @@
 
 use super::Findings;
 use super::texts::{heaviest, lock_name, named, place};
-use crate::profile::{Other, Profile, State, Stuck, WaitKind};
+use crate::profile::{Profile, State, Stuck, WaitKind, WaitObject};
 use crate::words::FROM_KERNEL;
 use crate::wrappers::{Tops, is_below};
 use ondeck_report::wording::{counted_that, duration_ns};
@@ -33,7 +33,7 @@ fn circle<'p>(stuck: &[&'p Stuck], first: &'p Stuck) -> Option<Vec<&'p Stuck>> {
         if holder == first.thread {
             return Some(circle);
         }
-        let next = of_thread(stuck, first.process, holder).filter(|one| matches!(one.on, Other::Lock(_)))?;
+        let next = of_thread(stuck, first.process, holder).filter(|one| matches!(one.on, WaitObject::Lock(_)))?;
         // A circle that this thread only leads to is found from one of its own.
         if circle.iter().any(|one| one.thread == next.thread) {
             return None;
@@ -68,15 +68,16 @@ fn deadlock(profile: &Profile, tops: &Tops, circle: &[&Stuck]) -> Findings {
 /// Threads that all wait for one that has a lock, and does something else.
 fn owner(profile: &Profile, tops: &Tops, stuck: &[&Stuck]) -> Option<Findings> {
     // What the holder itself waits for that has no holder.
-    let its_wait =
-        |one: &Stuck| of_thread(stuck, one.process, one.holder?).filter(|its| matches!(its.on, Other::Condition(_)));
+    let its_wait = |one: &Stuck| {
+        of_thread(stuck, one.process, one.holder?).filter(|its| matches!(its.on, WaitObject::Condition(_)))
+    };
     let is_last = |one: &Stuck| one.state != State::OtherLock || its_wait(one).is_some();
     let first = stuck.iter().find(|one| one.holder.is_some() && is_last(one))?;
     let all: Vec<&&Stuck> = stuck
         .iter()
         .filter(|one| (one.process, one.on, one.holder) == (first.process, first.on, first.holder))
         .collect();
-    let Other::Lock(lock) = first.on else { return None };
+    let WaitObject::Lock(lock) = first.on else { return None };
     let lock = &profile.locks[lock as usize];
     let its = its_wait(first);
     let does = match first.state {
@@ -113,8 +114,8 @@ pub(super) fn idle(profile: &Profile, tops: &Tops) -> Option<String> {
         }
     }
     let of_kind = |one: &Stuck| match one.on {
-        Other::Condition(index) => profile.conditions.get(index as usize).filter(|one| one.kind != WaitKind::Join),
-        Other::Lock(_) => None,
+        WaitObject::Condition(index) => profile.conditions.get(index as usize).filter(|one| one.kind != WaitKind::Join),
+        WaitObject::Lock(_) => None,
     };
     let (n, first, condition) =
         counts.into_iter().rev().filter_map(|(n, one)| Some((n, one, of_kind(one)?))).max_by_key(|(n, ..)| *n)?;

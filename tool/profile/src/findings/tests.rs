@@ -1,7 +1,9 @@
 //! Profiles whose truth is known, and what is said of them.
 
 use super::*;
-use crate::profile::{Bar, Cause, Condition, Frame, Histogram, Lock, Other, Process, Site, State, Stuck, WaitKind};
+use crate::profile::{
+    Bar, Cause, Condition, Frame, Histogram, Lock, Process, Site, State, Stuck, WaitKind, WaitObject,
+};
 
 /// A program on two cores that ran for two seconds, with a function for each stack: `f0` at a.c:10 and so on.
 fn program() -> Profile {
@@ -56,7 +58,7 @@ fn blocked(stack: u32, call: &str, ms: f64) -> Cause {
     Cause { call: call.to_owned(), ..cause(State::Blocked, stack, ms, 4000.0) }
 }
 
-fn waits(stack: u32, other: Other, ms: f64) -> Cause {
+fn waits(stack: u32, other: WaitObject, ms: f64) -> Cause {
     Cause { other: Some(other), ..cause(State::OtherLock, stack, ms, 5000.0) }
 }
 
@@ -157,8 +159,8 @@ fn a_holder_that_sleeps_in_a_notification_may_try_other_locks() {
 
 #[test]
 fn a_chain_of_locks_is_followed_to_its_root() {
-    let table = lock("table", &[waits(1, Other::Lock(1), 900.0), without(State::Passing, 100.0)], &[(1, 150.0)]);
-    let middle = lock("middle", &[waits(2, Other::Lock(2), 300.0)], &[]);
+    let table = lock("table", &[waits(1, WaitObject::Lock(1), 900.0), without(State::Passing, 100.0)], &[(1, 150.0)]);
+    let middle = lock("middle", &[waits(2, WaitObject::Lock(2), 300.0)], &[]);
     let root = lock("log", &[blocked(3, "nanosleep", 200.0)], &[]);
     said(
         vec![table.clone(), middle.clone(), root],
@@ -166,7 +168,7 @@ fn a_chain_of_locks_is_followed_to_its_root() {
          `f3` (a.c:13) holds for 4.00 ms at a time (blocked in nanosleep): 90 % of the waiting for `table`. Begin with `f3` \
          (a.c:13).",
     );
-    let circle = lock("middle", &[waits(2, Other::Lock(0), 300.0)], &[]);
+    let circle = lock("middle", &[waits(2, WaitObject::Lock(0), 300.0)], &[]);
     said(
         vec![table, circle],
         "`f1` (a.c:11) holds `table` while it waits for `middle`, which `f2` (a.c:12) holds while it waits for `table`, in a \
@@ -176,7 +178,7 @@ fn a_chain_of_locks_is_followed_to_its_root() {
 
 #[test]
 fn a_holder_may_wait_for_what_is_no_lock() {
-    let locks = vec![lock("m", &[waits(1, Other::Condition(0), 900.0)], &[])];
+    let locks = vec![lock("m", &[waits(1, WaitObject::Condition(0), 900.0)], &[])];
     let conditions = vec![Condition { name: "filled".to_owned(), ..Condition::default() }];
     assert_eq!(
         findings(&Profile { locks, conditions, ..program() }).verdict,
@@ -235,7 +237,7 @@ fn threads_in_a_circle_are_a_deadlock() {
     let locks = ["a", "b"].map(|name| lock(name, &[without(State::OtherLock, 1500.0)], &[])).to_vec();
     let stuck = |thread, lock, stack, holder| Stuck {
         thread,
-        on: Other::Lock(lock),
+        on: WaitObject::Lock(lock),
         ns: 1_500_000_000,
         stack: Some(stack),
         holder: Some(holder),
@@ -292,8 +294,8 @@ fn a_holder_that_waits_for_what_has_no_holder_is_told_of() {
     };
     let locks = vec![lock("m", &[without(State::OtherLock, 1900.0)], &[])];
     let conditions = vec![Condition { name: "ready".to_owned(), ..Condition::default() }];
-    let idle = stuck(5, Other::Condition(0), None);
-    let profile = Profile { locks, conditions, stuck: vec![stuck(7, Other::Lock(0), Some(5)), idle], ..program() };
+    let idle = stuck(5, WaitObject::Condition(0), None);
+    let profile = Profile { locks, conditions, stuck: vec![stuck(7, WaitObject::Lock(0), Some(5)), idle], ..program() };
     assert_eq!(
         findings(&profile).verdict,
         "1 thread waits for `m` since 1.90 s: thread 5 has it and waits for the condition variable `ready`, in `f2` (a.c:12)."
@@ -303,7 +305,7 @@ fn a_holder_that_waits_for_what_has_no_holder_is_told_of() {
 /// A notification may have been lost. Threads without work wait as long, so that is no verdict.
 #[test]
 fn what_most_threads_wait_for_is_told_where_no_lock_matters() {
-    let stuck = |thread, condition, ns| Stuck { thread, on: Other::Condition(condition), ns, ..Stuck::default() };
+    let stuck = |thread, condition, ns| Stuck { thread, on: WaitObject::Condition(condition), ns, ..Stuck::default() };
     let condition = |name: &str, notifiers: &[Site]| Condition {
         name: name.to_owned(),
         notifiers: notifiers.to_vec(),

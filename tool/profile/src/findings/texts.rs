@@ -1,10 +1,10 @@
 //! The sentences: one for each cause.
 
-use super::causes::{What, Why, whys};
+use super::causes::{CauseKind, CauseShare, whys};
 use super::measures::threads;
 use crate::Lock;
 use crate::names::{base, in_a_sentence, middle, shown};
-use crate::profile::{LockKind, Other, Profile, Site};
+use crate::profile::{LockKind, Profile, Site, WaitObject};
 use crate::words::{percent, waits_on};
 use crate::wrappers::{Tops, UNKNOWN};
 use ondeck_report::wording::{counted, duration_ns, plain};
@@ -20,7 +20,7 @@ const WORTH_SAYING: f64 = 0.3;
 const MOSTLY: f64 = 0.75;
 
 /// What is said of a cause.
-pub(super) struct Said {
+pub(super) struct CauseText {
     pub(super) text: String,
     /// The locks that it names.
     pub(super) names: Vec<usize>,
@@ -34,7 +34,7 @@ pub(super) fn can_be_tried(profile: &Profile, lock: &Lock) -> bool {
     lock.kind == LockKind::Mutex && profile.lock == "glibc" && lock.spins.is_none()
 }
 
-pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) -> Said {
+pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &CauseShare) -> CauseText {
     let lock = &profile.locks[index];
     let name = lock_name(lock);
     let function = function(profile, tops, why);
@@ -46,9 +46,9 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
         true => format!("once, for {}", duration_ns(why.each_ns)),
         false => format!("for {} at a time", duration_ns(why.each_ns)),
     };
-    let mut said = Said { text: String::new(), names: vec![index], tries: false };
+    let mut said = CauseText { text: String::new(), names: vec![index], tries: false };
     said.text = match why.what {
-        What::Held => {
+        CauseKind::Held => {
             let without = without_core(profile, lock, why);
             match why.blocked > 0.0 {
                 true => format!(
@@ -63,22 +63,22 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
             }
         }
         // Where the C library waits for threads that it has woken, while it notifies.
-        What::Blocked if why.call == "futex" => {
+        CauseKind::Blocked if why.call == "futex" => {
             said.tries = can_be_tried(profile, lock);
             format!(
                 "{holds} {each} while it is blocked in futex, as in a notification: {share}. Notify outside of the section."
             )
         }
-        What::Blocked => {
+        CauseKind::Blocked => {
             format!("{holds} {each} while it {}: {share}. Do that outside of the section.", sleeps(why))
         }
-        What::Waits(other) => {
+        CauseKind::Waits(other) => {
             let chain = Chain::follow(profile, tops, other, index);
             said.names.extend(&chain.names);
             let (text, advice) = (&chain.text, chain.advice());
             format!("{holds} while it waits for {text}: {} of the waiting for {name}. {advice}", percent(why.part))
         }
-        What::Cores => {
+        CauseKind::Cores => {
             let (threads, cores) = (counted(threads(lock) as usize, "thread"), counted(profile.cores as usize, "core"));
             let advice = match threads_fit(profile, lock) {
                 true => format!("{threads} have {cores}. {LOOK_ELSEWHERE}"),
@@ -86,11 +86,11 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, index: usize, why: &Why) 
             };
             format!("Holders of {name} lose their core, or the next has none yet: {share}. {advice}.")
         }
-        What::Free => format!(
+        CauseKind::Free => format!(
             "{name} is free for {share}, but the thread woken for it does not run yet. \
              {LOOK_ELSEWHERE}."
         ),
-        What::Passing => {
+        CauseKind::Passing => {
             said.tries = can_be_tried(profile, lock);
             passing(profile, tops, lock, &name, &share, said.tries)
         }
@@ -104,7 +104,7 @@ const NEARLY_ALL: f64 = 0.9;
 const LOOK_ELSEWHERE: &str = "Look for what else uses the cores: other threads, other programs, or a limit on CPU time";
 
 /// What to do about a function that holds a lock for long.
-fn shorter(profile: &Profile, lock: &Lock, why: &Why) -> &'static str {
+fn shorter(profile: &Profile, lock: &Lock, why: &CauseShare) -> &'static str {
     match why.without_core >= MOSTLY {
         true if threads_fit(profile, lock) => LOOK_ELSEWHERE,
         true => "Use fewer threads, or more cores",
@@ -117,7 +117,7 @@ fn threads_fit(profile: &Profile, lock: &Lock) -> bool {
 }
 
 /// What of the holds was without a core, if that is much.
-fn without_core(profile: &Profile, lock: &Lock, why: &Why) -> String {
+fn without_core(profile: &Profile, lock: &Lock, why: &CauseShare) -> String {
     if why.without_core < WORTH_SAYING {
         return String::new();
     }
@@ -129,7 +129,7 @@ fn without_core(profile: &Profile, lock: &Lock, why: &Why) -> String {
     format!(", {part} of that without a core{share}")
 }
 
-fn sleeps(why: &Why) -> String {
+fn sleeps(why: &CauseShare) -> String {
     if why.call.is_empty() { "sleeps".to_owned() } else { format!("is blocked in {}", plain(&why.call)) }
 }
 
@@ -157,11 +157,11 @@ struct Chain {
 }
 
 impl Chain {
-    fn follow(profile: &Profile, tops: &Tops, other: Option<Other>, from: usize) -> Chain {
+    fn follow(profile: &Profile, tops: &Tops, other: Option<WaitObject>, from: usize) -> Chain {
         let mut chain = Chain { text: String::new(), names: Vec::new(), root: None };
         let mut next = other;
         while chain.names.len() < DEEPEST {
-            let Some(Other::Lock(index)) = next else {
+            let Some(WaitObject::Lock(index)) = next else {
                 chain.text += &place(profile, next);
                 break;
             };
@@ -174,10 +174,11 @@ impl Chain {
             }
             chain.names.push(index);
             let whys = whys(profile, tops, index);
-            let held = whys.iter().find(|why| matches!(why.what, What::Held | What::Blocked | What::Waits(_)));
+            let held =
+                whys.iter().find(|why| matches!(why.what, CauseKind::Held | CauseKind::Blocked | CauseKind::Waits(_)));
             let Some(held) = held else { break };
             next = chain.add(profile, tops, held);
-            if next.is_none() && !matches!(held.what, What::Waits(_)) {
+            if next.is_none() && !matches!(held.what, CauseKind::Waits(_)) {
                 break;
             }
         }
@@ -185,14 +186,14 @@ impl Chain {
     }
 
     /// Who has the last lock, and what that waits for.
-    fn add(&mut self, profile: &Profile, tops: &Tops, held: &Why) -> Option<Other> {
+    fn add(&mut self, profile: &Profile, tops: &Tops, held: &CauseShare) -> Option<WaitObject> {
         let function = function(profile, tops, held);
-        if let What::Waits(further) = held.what {
+        if let CauseKind::Waits(further) = held.what {
             self.text += &format!(", which {function} holds while it waits for ");
             return further;
         }
         self.text += &format!(", which {function} holds for {} at a time", duration_ns(held.each_ns));
-        if held.what == What::Blocked {
+        if held.what == CauseKind::Blocked {
             self.text += &format!(" ({})", sleeps(held).trim_start_matches("is "));
         }
         self.root = held.frame.map(|_| function);
@@ -206,10 +207,10 @@ impl Chain {
 }
 
 /// What a thread waits for, by its name, and its kind if it is no lock.
-pub(super) fn place(profile: &Profile, other: Option<Other>) -> String {
+pub(super) fn place(profile: &Profile, other: Option<WaitObject>) -> String {
     let name = match other {
-        Some(Other::Lock(index)) => profile.locks.get(index as usize).map(lock_name),
-        Some(Other::Condition(index)) => profile
+        Some(WaitObject::Lock(index)) => profile.locks.get(index as usize).map(lock_name),
+        Some(WaitObject::Condition(index)) => profile
             .conditions
             .get(index as usize)
             .map(|condition| format!("the {} {}", waits_on(condition.kind), quoted_name(&condition.name))),
@@ -239,7 +240,7 @@ pub(super) fn quoted_name(name: &str) -> String {
     format!("`{}`", middle(&shown(name), MOST_NAME).replace('`', "'"))
 }
 
-pub(super) fn function(profile: &Profile, tops: &Tops, why: &Why) -> String {
+pub(super) fn function(profile: &Profile, tops: &Tops, why: &CauseShare) -> String {
     let known = why.frame.filter(|frame| profile.frames[*frame as usize].function != UNKNOWN);
     known.map_or("An unknown function".to_owned(), |frame| named(profile, tops, frame))
 }

@@ -14,7 +14,7 @@
 //! it. In another program it waits for the lock itself.
 
 use super::build::Names;
-use super::kinds::{Class, Meaning, Whose};
+use super::kinds::{Class, FutexOwner, WaitSubject};
 use crate::profile::{LockKind, WaitKind};
 use ondeck_trace::Wait;
 use ondeck_trace::process::bytes;
@@ -36,7 +36,7 @@ const RAW: u64 = 24;
 
 /// Who serves the lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum LockServer {
     /// The library, in a mutex of pthreads'.
     Library,
     Program,
@@ -51,24 +51,25 @@ impl Names<'_> {
         let pid = self.told.processes[wait.image].pid;
         let found = find(wait.address, by, |address| bytes(pid, address).map(u64::from_ne_bytes));
         let Some((address, meaning)) = found else { return wait.address };
-        self.known_by_sleepers.insert((wait.image, address), Class { meaning, whose: Whose::Object(0) });
+        self.known_by_sleepers.insert((wait.image, address), Class { meaning, whose: FutexOwner::Object(0) });
         address
     }
 
-    fn server(&self, stack: u32) -> Option<By> {
+    fn server(&self, stack: u32) -> Option<LockServer> {
         let is_ours = |name: &str| name.contains("ondeck_lineage::") || name.contains("ondeck_core::");
         if self.is_in_library(stack) {
-            Some(By::Library)
+            Some(LockServer::Library)
         } else {
-            self.names(stack).any(is_ours).then_some(By::Program)
+            self.names(stack).any(is_ours).then_some(LockServer::Program)
         }
     }
 }
 
 /// What a word is for on which a thread sleeps in ondeck's code.
-fn find(word: u64, by: By, read: impl Fn(u64) -> Option<u64>) -> Option<(u64, Meaning)> {
-    let mutex =
-        |lock: u64| (if by == By::Library { lock.wrapping_sub(RAW) } else { lock }, Meaning::Lock(LockKind::Mutex));
+fn find(word: u64, by: LockServer, read: impl Fn(u64) -> Option<u64>) -> Option<(u64, WaitSubject)> {
+    let mutex = |lock: u64| {
+        (if by == LockServer::Library { lock.wrapping_sub(RAW) } else { lock }, WaitSubject::Lock(LockKind::Mutex))
+    };
     if word % 8 == 4 {
         let lock = word - 4;
         return (read(lock)? & (NAPS | NEVER) == NAPS).then(|| mutex(lock));
@@ -78,7 +79,7 @@ fn find(word: u64, by: By, read: impl Fn(u64) -> Option<u64>) -> Option<(u64, Me
     }
     let what = read(word + LABEL)?;
     match what ^ read(word + LABEL + 8)? {
-        MAGIC if what & CONDITION != 0 => Some((what & !CONDITION, Meaning::Wait(WaitKind::Condition))),
+        MAGIC if what & CONDITION != 0 => Some((what & !CONDITION, WaitSubject::Wait(WaitKind::Condition))),
         MAGIC => Some(mutex(what)),
         _ => None,
     }
@@ -90,18 +91,18 @@ mod tests {
 
     const WORD: u64 = 0x7000 + GRANT;
 
-    fn labelled(word: u64, by: By, [what, check]: [u64; 2]) -> Option<(u64, Meaning)> {
+    fn labelled(word: u64, by: LockServer, [what, check]: [u64; 2]) -> Option<(u64, WaitSubject)> {
         find(word, by, |address| Some(if address == word + LABEL { what } else { check }))
     }
 
     #[test]
     fn only_labels_of_sleepers_are_taken_for_locks() {
-        let is_lock = |found, address| assert_eq!(found, Some((address, Meaning::Lock(LockKind::Mutex))));
+        let is_lock = |found, address| assert_eq!(found, Some((address, WaitSubject::Lock(LockKind::Mutex))));
         let label = |what: u64| [what, what ^ MAGIC];
-        is_lock(labelled(WORD, By::Program, label(0x5018)), 0x5018);
-        is_lock(labelled(WORD, By::Library, label(0x5018)), 0x5000);
-        for by in [By::Library, By::Program] {
-            let condition = Some((0x5030, Meaning::Wait(WaitKind::Condition)));
+        is_lock(labelled(WORD, LockServer::Program, label(0x5018)), 0x5018);
+        is_lock(labelled(WORD, LockServer::Library, label(0x5018)), 0x5000);
+        for by in [LockServer::Library, LockServer::Program] {
+            let condition = Some((0x5030, WaitSubject::Wait(WaitKind::Condition)));
             assert_eq!(labelled(WORD, by, label(0x5030 | CONDITION)), condition);
             assert_eq!(labelled(WORD + 8, by, label(0x5018)), None, "another word");
             assert_eq!(labelled(WORD, by, [0; 2]), None, "a new node");
@@ -113,11 +114,11 @@ mod tests {
     #[test]
     fn a_nap_is_told_from_other_sleep_between_multiples_of_eight() {
         let found = |by, state: u64| find(0x501c, by, |address| (address == 0x5018).then_some(state));
-        let is_lock = |found, address| assert_eq!(found, Some((address, Meaning::Lock(LockKind::Mutex))));
-        is_lock(found(By::Program, NAPS | 77), 0x5018);
-        is_lock(found(By::Library, NAPS | 77), 0x5000);
+        let is_lock = |found, address| assert_eq!(found, Some((address, WaitSubject::Lock(LockKind::Mutex))));
+        is_lock(found(LockServer::Program, NAPS | 77), 0x5018);
+        is_lock(found(LockServer::Library, NAPS | 77), 0x5000);
         for other in [0, 2, 1 << 62, 0x7fff_1234_5678, NAPS | NEVER] {
-            assert_eq!(found(By::Library, other), None, "{other:x}");
+            assert_eq!(found(LockServer::Library, other), None, "{other:x}");
         }
     }
 }

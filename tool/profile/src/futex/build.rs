@@ -1,12 +1,12 @@
 //! The profile of what was taken until now: with names, and with what is waited for.
 
 use super::cells::{Cell, Cells, FOLDED};
-use super::gone::Callees;
-use super::kinds::{self, Class, Meaning, Whose};
+use super::kinds::{self, Class, FutexOwner, WaitSubject};
 use super::stuck;
-use super::{Namer, Told};
+use super::tail_calls::Callees;
+use super::{FutexSnapshot, Namer};
 use crate::anonymous;
-use crate::collect::build::{Once, put_in_order};
+use crate::collect::build::{Interner, put_in_order};
 use crate::collect::totals::Stacks;
 use crate::names::brief;
 use crate::profile::{Condition, Dropped, Frame, Lock, LockKind, Profile, Site, VERSION, WaitKind};
@@ -23,7 +23,7 @@ const SEES: &str = "seen from the kernel (--futex): only waits in which a thread
 
 impl Namer {
     /// The profile of what was told.
-    pub fn profile(&mut self, told: &Told) -> Profile {
+    pub fn profile(&mut self, told: &FutexSnapshot) -> Profile {
         let has_runtime = told.processes.iter().map(|process| self.programs.has_runtime(process)).collect();
         let mut names = Names::new(told, &mut self.symbols, has_runtime);
         let cells = names.with_those_that_go_on();
@@ -32,8 +32,8 @@ impl Namer {
         let (mut locks, mut conditions) = (Vec::new(), Vec::new());
         for (key, group) in groups {
             match key.class.meaning {
-                Meaning::Lock(kind) => locks.push(names.lock(&key, kind, &group, slice_ns)),
-                Meaning::Wait(kind) => conditions.push(names.condition(&key, kind, &group)),
+                WaitSubject::Lock(kind) => locks.push(names.lock(&key, kind, &group, slice_ns)),
+                WaitSubject::Wait(kind) => conditions.push(names.condition(&key, kind, &group)),
             }
         }
         let hanging = names.hanging();
@@ -87,12 +87,12 @@ fn cut(n: u64) -> Option<String> {
 struct Key {
     image: usize,
     class: Class,
-    spot: Where,
+    spot: FutexPlace,
 }
 
-/// See [`Whose`].
+/// See [`FutexOwner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Where {
+enum FutexPlace {
     Address(u64),
     /// The number of the frame that waits.
     Place(u32),
@@ -110,13 +110,13 @@ struct Group {
 
 /// What was looked up.
 pub(super) struct Names<'a> {
-    pub(super) told: &'a Told,
+    pub(super) told: &'a FutexSnapshot,
     symbols: &'a mut Symbols,
     /// Whether the program of an image has a scheduler of its own.
     has_runtime: Vec<bool>,
-    frames: Once<Frame>,
+    frames: Interner<Frame>,
     briefs: Vec<String>,
-    stacks: Once<Vec<u32>>,
+    stacks: Interner<Vec<u32>>,
     of_address: HashMap<(usize, u64), Vec<u32>>,
     /// The number in the profile of a stack that was told.
     known: HashMap<u32, u32>,
@@ -125,14 +125,14 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn new(told: &'a Told, symbols: &'a mut Symbols, has_runtime: Vec<bool>) -> Self {
+    fn new(told: &'a FutexSnapshot, symbols: &'a mut Symbols, has_runtime: Vec<bool>) -> Self {
         Names {
             told,
             symbols,
             has_runtime,
-            frames: Once::new(),
+            frames: Interner::new(),
             briefs: Vec::new(),
-            stacks: Once::new(),
+            stacks: Interner::new(),
             of_address: HashMap::new(),
             known: HashMap::new(),
             known_by_sleepers: HashMap::new(),
@@ -168,7 +168,7 @@ impl<'a> Names<'a> {
     /// What a wait is for: its address, and what it is. A second word of a lock counts as the first.
     pub(super) fn meant(&mut self, image: usize, address: u64, stack: u32) -> (u64, Class) {
         let key = self.key(image, address, stack, &BTreeMap::new());
-        (if let Where::Address(address) = key.spot { address } else { address }, key.class)
+        (if let FutexPlace::Address(address) = key.spot { address } else { address }, key.class)
     }
 
     /// The short names of a stack's functions.
@@ -191,22 +191,22 @@ impl<'a> Names<'a> {
         let class = symbol.and_then(|symbol| kinds::of_datum(&symbol)).unwrap_or_else(|| kinds::classify(frames()));
         let class = match class {
             // A stripped program of Go's, say: its threads without work sleep like this, and seldom anybody for a lock.
-            Class { meaning: Meaning::Lock(LockKind::Unknown), .. }
+            Class { meaning: WaitSubject::Lock(LockKind::Unknown), .. }
                 if !is_named && self.has_runtime.get(image) == Some(&true) =>
             {
-                Class { meaning: Meaning::Wait(WaitKind::Other), ..class }
+                Class { meaning: WaitSubject::Wait(WaitKind::Other), ..class }
             }
-            Class { whose: Whose::Process(_), .. } => class,
+            Class { whose: FutexOwner::Process(_), .. } => class,
             _ => self.known_by_sleepers.get(&(image, address)).copied().unwrap_or(class),
         };
-        let at = |address| Key { image, class, spot: Where::Address(address) };
+        let at = |address| Key { image, class, spot: FutexPlace::Address(address) };
         match (class.whose, place) {
-            (Whose::Process(name), _) => Key { image, class, spot: Where::Named(name) },
-            (Whose::Thread, Some(frame)) => Key { image, class, spot: Where::Place(frame) },
+            (FutexOwner::Process(name), _) => Key { image, class, spot: FutexPlace::Named(name) },
+            (FutexOwner::Thread, Some(frame)) => Key { image, class, spot: FutexPlace::Place(frame) },
             _ if address == FOLDED => at(FOLDED),
-            (Whose::Object(before), _) if before > 0 => at(address.wrapping_sub(before) & !7),
+            (FutexOwner::Object(before), _) if before > 0 => at(address.wrapping_sub(before) & !7),
             // A lock for readers and a writer has a second word behind the first; addresses come in their order.
-            _ if class.meaning == Meaning::Lock(LockKind::RwLock) => {
+            _ if class.meaning == WaitSubject::Lock(LockKind::RwLock) => {
                 let first = at(address.wrapping_sub(4));
                 if groups.contains_key(&first) { first } else { at(address) }
             }
@@ -262,10 +262,10 @@ impl<'a> Names<'a> {
     /// What everybody calls it; a symbol; or the function that waits, with its line.
     fn name(&mut self, key: &Key, group: &Group) -> String {
         let address = address(key, group);
-        if let Where::Named(name) = key.spot {
+        if let FutexPlace::Named(name) = key.spot {
             return name.to_owned();
         }
-        if let Where::Address(_) = key.spot
+        if let FutexPlace::Address(_) = key.spot
             && let Some(symbol) = self.symbols.datum(self.told.modules(key.image), address)
         {
             return symbol;
@@ -343,7 +343,7 @@ impl<'a> Names<'a> {
 
 fn address(key: &Key, group: &Group) -> u64 {
     match key.spot {
-        Where::Address(address) => address,
-        Where::Place(_) | Where::Named(_) => group.address,
+        FutexPlace::Address(address) => address,
+        FutexPlace::Place(_) | FutexPlace::Named(_) => group.address,
     }
 }

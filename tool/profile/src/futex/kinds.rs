@@ -14,14 +14,14 @@ use crate::wrappers::is_wrapper;
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Meaning {
+pub(crate) enum WaitSubject {
     Lock(LockKind),
     Wait(WaitKind),
 }
 
 /// Whose the futex is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Whose {
+pub(crate) enum FutexOwner {
     /// Of what is waited for. So many bytes before the lower of its two words, or its only one, it begins.
     Object(u64),
     /// Of the thread that waits. What it waits for is known by the place in the program only.
@@ -33,15 +33,15 @@ pub(crate) enum Whose {
 /// What is known of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Class {
-    pub(crate) meaning: Meaning,
-    pub(crate) whose: Whose,
+    pub(crate) meaning: WaitSubject,
+    pub(crate) whose: FutexOwner,
 }
 
-use Meaning::{Lock, Wait};
-use Whose::{Object, Process, Thread};
+use FutexOwner::{Object, Process, Thread};
+use WaitSubject::{Lock, Wait};
 
 /// How the name of a function begins, and what it is that waits there.
-type Row = (&'static str, Meaning, Whose);
+type Row = (&'static str, WaitSubject, FutexOwner);
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[

@@ -1,10 +1,10 @@
 //! Threads that wait for long, and who has what they wait for: as far as the C library's locks say who that is.
 
 use super::build::Names;
-use super::kinds::Meaning;
+use super::kinds::WaitSubject;
 use crate::collect::build::name_of_call;
-use crate::collect::holders::{Doing, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread};
-use crate::profile::{LockKind, Other, Profile, State, Stuck};
+use crate::collect::holders::{Activity, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread};
+use crate::profile::{LockKind, Profile, State, Stuck, WaitObject};
 use ondeck_trace::process::bytes;
 use ondeck_trace::{Wait, stack_of_sleeper};
 use std::path::PathBuf;
@@ -13,17 +13,17 @@ use std::path::PathBuf;
 const LONG_NS: u64 = 1_000_000_000;
 
 /// A thread that waits, before it is known which of a profile's locks it waits for.
-pub(super) struct Hanging {
+pub(super) struct StuckWait {
     address: u64,
     stuck: Stuck,
 }
 
 impl Names<'_> {
     /// The threads that have waited for long, those first that have for longest.
-    pub(super) fn hanging(&mut self) -> Vec<Hanging> {
+    pub(super) fn hanging(&mut self) -> Vec<StuckWait> {
         let mut waits: Vec<Wait> = self.told.waiting.iter().copied().filter(is_long).collect();
         waits.sort_by_key(|wait| (wait.from_ns, wait.thread));
-        let mut hanging: Vec<Hanging> = waits.into_iter().map(|wait| self.one(&wait)).collect();
+        let mut hanging: Vec<StuckWait> = waits.into_iter().map(|wait| self.one(&wait)).collect();
         let waiting: Vec<u32> = hanging.iter().map(|one| one.stuck.thread).collect();
         for one in &mut hanging {
             if one.stuck.holder.is_some_and(|holder| waiting.contains(&holder)) {
@@ -34,16 +34,16 @@ impl Names<'_> {
         hanging
     }
 
-    fn one(&mut self, wait: &Wait) -> Hanging {
+    fn one(&mut self, wait: &Wait) -> StuckWait {
         let pid = self.told.processes[wait.image].pid;
         let stack = self.stack(wait.image, wait.stack);
         let meant = self.meant_by_sleeper(wait);
         let (address, class) = self.meant(wait.image, meant, stack);
         let places = match class.meaning {
             _ if !self.names(stack).any(is_of_the_c_library) && !self.is_in_library(stack) => &[][..],
-            Meaning::Lock(LockKind::Mutex) => &[OWNER_OF_MUTEX][..],
+            WaitSubject::Lock(LockKind::Mutex) => &[OWNER_OF_MUTEX][..],
             // It has two words, and which of them this one is cannot be told.
-            Meaning::Lock(LockKind::RwLock) => &[OWNER_OF_RWLOCK, OWNER_OF_RWLOCK - 4][..],
+            WaitSubject::Lock(LockKind::RwLock) => &[OWNER_OF_RWLOCK, OWNER_OF_RWLOCK - 4][..],
             _ => &[][..],
         };
         let process = PathBuf::from(format!("/proc/{pid}"));
@@ -51,8 +51,8 @@ impl Names<'_> {
         let owner = |place: &u64| number(place).filter(|owner| is_thread(&process, *owner));
         let holder = places.iter().find_map(owner);
         let (state, call) = match holder.and_then(|holder| Thread::new(&process, holder).doing()) {
-            Some(Doing::Blocked(call)) => (State::Blocked, call.map_or_else(String::new, name_of_call)),
-            Some(Doing::Computing) => (State::Computing, String::new()),
+            Some(Activity::Blocked(call)) => (State::Blocked, call.map_or_else(String::new, name_of_call)),
+            Some(Activity::Computing) => (State::Computing, String::new()),
             _ => (State::Unknown, String::new()),
         };
         let addresses = holder.and_then(|holder| stack_of_sleeper(pid, holder));
@@ -60,7 +60,7 @@ impl Names<'_> {
         let (process, thread, ns) = (wait.image as u32, wait.thread, wait.to_ns - wait.from_ns);
         let stack = Some(stack);
         let stuck = Stuck { process, thread, ns, stack, holder, holder_stack, state, call, ..Stuck::default() };
-        Hanging { address, stuck }
+        StuckWait { address, stuck }
     }
 }
 
@@ -78,12 +78,14 @@ fn is_of_the_c_library(function: &str) -> bool {
 }
 
 /// Puts them into a profile whose locks have their numbers.
-pub(super) fn add(profile: &mut Profile, hanging: Vec<Hanging>) {
-    for Hanging { address, mut stuck } in hanging {
+pub(super) fn add(profile: &mut Profile, hanging: Vec<StuckWait>) {
+    for StuckWait { address, mut stuck } in hanging {
         let lock = profile.locks.iter().position(|lock| (lock.process, lock.address) == (stuck.process, address));
         let condition =
             || profile.conditions.iter().position(|one| (one.process, one.address) == (stuck.process, address));
-        let other = lock.map(|at| Other::Lock(at as u32)).or_else(|| condition().map(|at| Other::Condition(at as u32)));
+        let other = lock
+            .map(|at| WaitObject::Lock(at as u32))
+            .or_else(|| condition().map(|at| WaitObject::Condition(at as u32)));
         if let Some(on) = other {
             stuck.on = on;
             profile.stuck.push(stuck);

@@ -139,16 +139,16 @@ fn what_points_at_locks_follows_them() {
     // The logger comes first, and the two together before it.
     assert_eq!(profile.locks[0].name, "LOGGER");
     for wait in 0..2 {
-        let (other, ns) = (Some(Other::Lock(1 + wait)), 1000.0 * f64::from(wait + 1));
+        let (other, ns) = (Some(WaitObject::Lock(1 + wait)), 1000.0 * f64::from(wait + 1));
         let cause = Cause { state: State::OtherLock, other, ns, count: 1.0, each_ns: ns, ..Cause::default() };
         profile.locks[0].causes.push(cause);
     }
-    profile.stuck = [2, 0].map(|lock| Stuck { on: Other::Lock(lock), ..Stuck::default() }).to_vec();
+    profile.stuck = [2, 0].map(|lock| Stuck { on: WaitObject::Lock(lock), ..Stuck::default() }).to_vec();
     let all = grouped(profile);
     assert_eq!(names(&all), ["2 locks made in open (server.c:3)", "LOGGER"]);
-    assert_eq!(all.stuck.iter().map(|stuck| stuck.on).collect::<Vec<Other>>(), [0, 1].map(Other::Lock));
+    assert_eq!(all.stuck.iter().map(|stuck| stuck.on).collect::<Vec<WaitObject>>(), [0, 1].map(WaitObject::Lock));
     let [cause] = &all.locks[1].causes[..] else { panic!("one cause expected: {:?}", all.locks[1].causes) };
-    assert_eq!((cause.other, cause.ns, cause.count), (Some(Other::Lock(0)), 3000.0, 2.0));
+    assert_eq!((cause.other, cause.ns, cause.count), (Some(WaitObject::Lock(0)), 3000.0, 2.0));
     assert!((cause.each_ns - 5000.0 / 3.0).abs() < 1e-6, "{}", cause.each_ns);
 }
 

@@ -1,7 +1,7 @@
 //! The section of one lock.
 
 use super::charts::{self, histogram, table};
-use super::stacks::{self, Manner};
+use super::stacks::{self, SiteListOptions};
 use super::{MOST_DETAILS, OPEN, name, prose};
 use crate::findings::{of_lock, parts};
 use crate::flamegraph::tree::Side;
@@ -85,11 +85,11 @@ fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, sentences:
             div.sides {
                 div {
                     h4 { (waiters) }
-                    (stacks::list(profile, tops, &lock.waiters, &Manner { what: "wait", most, whole: lock.wait_ns }))
+                    (stacks::list(profile, tops, &lock.waiters, &SiteListOptions { what: "wait", most, whole: lock.wait_ns }))
                 }
                 div {
                     h4 { (holders) }
-                    (stacks::list(profile, tops, others(profile, lock), &Manner { what, most, whole: lock.wait_ns }))
+                    (stacks::list(profile, tops, others(profile, lock), &SiteListOptions { what, most, whole: lock.wait_ns }))
                     @if let Some(free) = handing_on(lock) { p.note { (free) } }
                 }
             }

@@ -13,7 +13,7 @@ const MOST_FRAMES: usize = 24;
 const MOST_NAME: usize = 180;
 
 /// How the sites are shown.
-pub(super) struct Manner<'a> {
+pub(super) struct SiteListOptions<'a> {
     /// What the count is of: `wait`, `hold`.
     pub(super) what: &'a str,
     /// How many are shown.
@@ -22,7 +22,7 @@ pub(super) struct Manner<'a> {
     pub(super) whole: f64,
 }
 
-pub(super) fn list(profile: &Profile, tops: &Tops, sites: &[Site], manner: &Manner) -> Markup {
+pub(super) fn list(profile: &Profile, tops: &Tops, sites: &[Site], manner: &SiteListOptions) -> Markup {
     let mut sites: Vec<&Site> = sites.iter().filter(|site| site.ns > 0.0).collect();
     sites.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     let (first, rest) = sites.split_at(sites.len().min(manner.most));
@@ -40,7 +40,7 @@ fn part(ns: f64, whole: f64) -> f64 {
     if whole > 0.0 { ns / whole } else { 0.0 }
 }
 
-fn stack(profile: &Profile, tops: &Tops, site: &Site, manner: &Manner, is_open: bool) -> Markup {
+fn stack(profile: &Profile, tops: &Tops, site: &Site, manner: &SiteListOptions, is_open: bool) -> Markup {
     let top = tops.top(site.stack).map_or(NO_STACK, |frame| tops.brief(frame));
     let times = if site.count > 0.0 {
         format!("{} {}s, {} each", count(site.count), manner.what, duration_ns(site.ns / site.count))

@@ -86,7 +86,7 @@ fn samples_of_holders_have_causes() {
     };
     profile.locks[0].causes = vec![
         cause(State::Blocked, Some(stacks[0]), "fsync", 0.5),
-        Cause { other: Some(Other::Lock(1)), ..cause(State::OtherLock, Some(stacks[0]), "", 0.25) },
+        Cause { other: Some(WaitObject::Lock(1)), ..cause(State::OtherLock, Some(stacks[0]), "", 0.25) },
         // More than the holds of its stack are charged: threads that fell asleep waited on after they ended.
         cause(State::Computing, Some(stacks[1]), "", 0.03),
         cause(State::Free, None, "", 0.01),

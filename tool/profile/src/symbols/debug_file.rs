@@ -9,14 +9,14 @@ use ondeck_trace::elf::{self, build_id, parse};
 use std::path::{Component, Path, PathBuf};
 
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct DebugFile {
     pub(super) file: Option<(PathBuf, Mmap)>,
     /// One that is there and belongs to another build.
     pub(super) misfit: Option<PathBuf>,
 }
 
 /// The debug file of a program file or library.
-pub(super) fn find(path: &Path, object: &object::File<'_>, debug_directory: &Path) -> Found {
+pub(super) fn find(path: &Path, object: &object::File<'_>, debug_directory: &Path) -> DebugFile {
     let build_id = build_id(object);
     let link = object.gnu_debuglink().ok().flatten();
     let mut candidates: Vec<PathBuf> = by_build_id(&build_id, debug_directory).into_iter().collect();
@@ -24,7 +24,7 @@ pub(super) fn find(path: &Path, object: &object::File<'_>, debug_directory: &Pat
     if let Some((name, _)) = link {
         candidates.extend(by_link(path, name, debug_directory));
     }
-    let mut found = Found::default();
+    let mut found = DebugFile::default();
     for candidate in candidates.into_iter().filter(|candidate| candidate != path) {
         let Ok(mapped) = elf::read(&candidate) else { continue };
         let Ok(object) = parse(&mapped) else { continue };
@@ -34,7 +34,7 @@ pub(super) fn find(path: &Path, object: &object::File<'_>, debug_directory: &Pat
             _ => !build_id.is_empty() && elf::build_id(&object) == build_id,
         };
         if fits && (has_dwarf(&object) || object.symbol_table().is_some_and(|table| table.symbols().next().is_some())) {
-            return Found { file: Some((candidate, mapped)), misfit: None };
+            return DebugFile { file: Some((candidate, mapped)), misfit: None };
         }
         found.misfit = found.misfit.or((!fits).then_some(candidate));
     }

@@ -15,7 +15,7 @@ const DEEPEST: usize = 32;
 
 type Bytes<'a> = EndianSlice<'a, RunTimeEndian>;
 type Entry<'a> = DebuggingInformationEntry<Bytes<'a>>;
-type Here<'a> = gimli::UnitOffset<<Bytes<'a> as gimli::Reader>::Offset>;
+type EntryOffset<'a> = gimli::UnitOffset<<Bytes<'a> as gimli::Reader>::Offset>;
 
 /// Static variables by the addresses where they begin: the place of each one's unit, and of its type there.
 pub(super) type Index = HashMap<u64, (usize, usize)>;
@@ -78,7 +78,7 @@ fn address(unit: &Unit<Bytes<'_>>, entry: &Entry<'_>) -> Option<u64> {
 }
 
 /// The type of what an entry is of; that of its declaration, if it has none itself.
-fn kind<'a>(unit: &Unit<Bytes<'a>>, entry: &Entry<'a>) -> Option<Here<'a>> {
+fn kind<'a>(unit: &Unit<Bytes<'a>>, entry: &Entry<'a>) -> Option<EntryOffset<'a>> {
     let to = |entry: &Entry<'a>, name| match entry.attr_value(name) {
         Some(AttributeValue::UnitRef(offset)) => Some(offset),
         _ => None,
@@ -97,7 +97,7 @@ struct Types<'u, 'a> {
 
 impl<'a> Types<'_, 'a> {
     /// Ends at a lock, or, where no type is known to be one, where the offset does.
-    fn descend(&self, of: Here<'a>, mut offset: u64) -> Option<String> {
+    fn descend(&self, of: EntryOffset<'a>, mut offset: u64) -> Option<String> {
         let mut name = String::new();
         let mut next = of;
         for _ in 0..DEEPEST {
@@ -130,7 +130,7 @@ impl<'a> Types<'_, 'a> {
     }
 
     /// Whether a lock lies at the beginning of what is of a type, in a part of it that has a name of its own.
-    fn begins_with_a_lock(&self, of: Here<'a>, deepest: usize) -> bool {
+    fn begins_with_a_lock(&self, of: EntryOffset<'a>, deepest: usize) -> bool {
         let (Ok(entry), 1..) = (self.unit.entry(of), deepest) else { return false };
         if self.is_lock(&entry) {
             return true;
@@ -151,7 +151,7 @@ impl<'a> Types<'_, 'a> {
     }
 
     /// The member of a type that lies there: its name, its offset and its type.
-    fn member(&self, of: Here<'a>, offset: u64) -> Option<(Option<String>, u64, Here<'a>)> {
+    fn member(&self, of: EntryOffset<'a>, offset: u64) -> Option<(Option<String>, u64, EntryOffset<'a>)> {
         let mut tree = self.unit.entries_tree(Some(of)).ok()?;
         let mut members = tree.root().ok()?.children();
         let mut found = None;
@@ -175,7 +175,7 @@ impl<'a> Types<'_, 'a> {
     }
 
     /// In bytes.
-    fn size(&self, of: Here<'a>) -> Option<u64> {
+    fn size(&self, of: EntryOffset<'a>) -> Option<u64> {
         let mut next = of;
         for _ in 0..DEEPEST {
             let entry = self.unit.entry(next).ok()?;
@@ -191,7 +191,7 @@ impl<'a> Types<'_, 'a> {
     }
 
     /// How many elements an array has. One of arrays is not told apart from a longer one.
-    fn length(&self, of: Here<'a>) -> Option<u64> {
+    fn length(&self, of: EntryOffset<'a>) -> Option<u64> {
         let mut tree = self.unit.entries_tree(Some(of)).ok()?;
         let mut ranges = tree.root().ok()?.children();
         let mut length: u64 = 1;

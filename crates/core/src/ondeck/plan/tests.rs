@@ -76,7 +76,7 @@ const PAST: u32 = 0;
 const ROTATION_DUE: u32 = 1;
 const COMING_HERE: u32 = 2;
 
-fn each_arrival(mut look: impl FnMut(State, Arrival, Answers, Arrive)) {
+fn each_arrival(mut look: impl FnMut(State, Arrival, Answers, ArrivalPlan)) {
     for (state, bits) in all().flat_map(|state| (0..8).map(move |bits| (state, bits))) {
         let [sits_beside, may_yield, has_deadline] = [1, 2, 4].map(|bit| bits & bit != 0);
         let me = Arrival { sits_beside, may_yield, has_deadline };
@@ -92,16 +92,16 @@ fn each_arrival(mut look: impl FnMut(State, Arrival, Answers, Arrive)) {
 fn an_arrival_breaks_into_no_hot_lock_and_leaves_no_other_free() {
     each_arrival(|state, _, _, step| {
         let (is_free, is_awaited) = (!state.has(LOCKED), state.has(DECK) && state.has(HOT));
-        assert_eq!(step == Arrive::Grab, is_free && !is_awaited, "{state:x?}");
+        assert_eq!(step == ArrivalPlan::Grab, is_free && !is_awaited, "{state:x?}");
     });
 }
 
 #[test]
 fn an_arrival_out_of_time_waits_no_more_and_no_other_goes_away() {
     each_arrival(|state, _, world, step| {
-        let is_over = matches!(step, Arrive::Grab | Arrive::Leave);
+        let is_over = matches!(step, ArrivalPlan::Grab | ArrivalPlan::Leave);
         assert!(is_over || !world.to(PAST), "{step:?} past the deadline, {state:x?}");
-        assert!(step != Arrive::Leave || world.to(PAST));
+        assert!(step != ArrivalPlan::Leave || world.to(PAST));
     });
 }
 
@@ -109,7 +109,7 @@ fn an_arrival_out_of_time_waits_no_more_and_no_other_goes_away() {
 #[test]
 fn an_arrival_goes_to_sleep_only_if_somebody_will_wake_it() {
     each_arrival(|state, _, _, step| {
-        if step == Arrive::Enqueue {
+        if step == ArrivalPlan::Enqueue {
             assert!(state.has(DECK) || state.is_vacant(), "asleep beside an empty seat");
             assert!(can_occur(state.with_head(1)), "{state:x?}");
         }
@@ -121,8 +121,9 @@ fn an_empty_seat_is_for_the_arrival_but_for_a_sleeper_that_is_due() {
     each_arrival(|state, _, world, step| {
         let is_for_a_sleeper = state.is_vacant() && world.to(ROTATION_DUE);
         let may_sit = !state.has(DECK) && !is_for_a_sleeper;
-        assert!(step != Arrive::Claim || may_sit, "{state:x?}");
-        let goes_by = matches!(step, Arrive::SitBeside | Arrive::Yield | Arrive::MakeWay | Arrive::Enqueue);
+        assert!(step != ArrivalPlan::Claim || may_sit, "{state:x?}");
+        let goes_by =
+            matches!(step, ArrivalPlan::SitBeside | ArrivalPlan::Yield | ArrivalPlan::MakeWay | ArrivalPlan::Enqueue);
         assert!(!may_sit || !goes_by, "{step:?}, {state:x?}");
     });
 }
@@ -132,8 +133,8 @@ fn an_empty_seat_is_for_the_arrival_but_for_a_sleeper_that_is_due() {
 fn an_arrival_sits_beside_a_sleeper_that_is_on_its_way_elsewhere() {
     each_arrival(|state, me, world, step| {
         let may_sit = me.sits_beside && state.has(FLIGHT) && !state.has(SECOND) && !world.to(COMING_HERE);
-        assert!(step != Arrive::SitBeside || may_sit && can_occur(state.with(SECOND)));
-        let waits = matches!(step, Arrive::Yield | Arrive::MakeWay | Arrive::Enqueue);
+        assert!(step != ArrivalPlan::SitBeside || may_sit && can_occur(state.with(SECOND)));
+        let waits = matches!(step, ArrivalPlan::Yield | ArrivalPlan::MakeWay | ArrivalPlan::Enqueue);
         assert!(!may_sit || !waits, "{step:?}, {state:x?}");
     });
 }
@@ -142,8 +143,8 @@ fn an_arrival_sits_beside_a_sleeper_that_is_on_its_way_elsewhere() {
 fn an_arrival_yields_before_it_sleeps_but_not_at_a_hot_lock() {
     each_arrival(|state, me, _, step| {
         let helps = me.may_yield && !state.has(HOT);
-        assert!(step != Arrive::Yield || helps);
-        assert!(step != Arrive::Enqueue || !helps);
+        assert!(step != ArrivalPlan::Yield || helps);
+        assert!(step != ArrivalPlan::Enqueue || !helps);
     });
 }
 
@@ -152,15 +153,15 @@ fn an_arrival_yields_before_it_sleeps_but_not_at_a_hot_lock() {
 fn an_arrival_with_a_deadline_does_not_go_where_it_could_not_leave() {
     each_arrival(|state, me, _, step| {
         let is_stuck = me.has_deadline && state.has(LATCHED);
-        assert!(step != Arrive::Enqueue || !is_stuck, "{state:x?}");
-        assert!(step != Arrive::MakeWay || is_stuck, "{state:x?}");
+        assert!(step != ArrivalPlan::Enqueue || !is_stuck, "{state:x?}");
+        assert!(step != ArrivalPlan::MakeWay || is_stuck, "{state:x?}");
     });
 }
 
 #[test]
 fn an_arrival_asks_clock_and_system_only_what_matters() {
     each_arrival(|state, me, world, step| {
-        assert!(step != Arrive::Grab || world.asked.get() == 0, "the free lock comes first");
+        assert!(step != ArrivalPlan::Grab || world.asked.get() == 0, "the free lock comes first");
         assert!(!world.was_asked(ROTATION_DUE) || state.is_vacant());
         assert!(!world.was_asked(COMING_HERE) || (me.sits_beside && state.has(FLIGHT)));
     });
@@ -172,7 +173,7 @@ const DUE: u32 = 2;
 const MAY_NAP: u32 = 3;
 const MAY_YIELD: u32 = 4;
 
-fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OnDeck)) {
+fn each_occupant(mut look: impl FnMut(State, Occupant, Answers, OccupantPlan)) {
     let seated = all().filter(|state| state.is_anybody_up());
     for (state, bits) in seated.flat_map(|state| (0..32).map(move |bits| (state, bits))) {
         let [is_called, spins, has_asked, has_napped, has_missed] = [1, 2, 4, 8, 16].map(|bit| bits & bit != 0);
@@ -197,7 +198,7 @@ fn may_ask(state: State, me: Occupant) -> bool {
 #[test]
 fn an_occupant_accepts_what_is_passed_at_once() {
     each_occupant(|state, _, world, step| {
-        assert_eq!(step == OnDeck::Accept, state.has(PASSED));
+        assert_eq!(step == OccupantPlan::Accept, state.has(PASSED));
         assert!(!state.has(PASSED) || world.asked.get() == 0, "nothing to think about");
     });
 }
@@ -207,16 +208,16 @@ fn an_occupant_takes_a_free_lock_unless_it_has_time_to_leave_it_to_its_holder() 
     each_occupant(|state, me, world, step| {
         let must_wait = me.spins && !me.has_asked && !world.to(MAY_TAKE) && !world.to(PAST);
         let asks = me.has_missed && may_ask(state, me) && world.to(DUE) && !world.to(PAST);
-        assert_eq!(step == OnDeck::Take, !state.has(LOCKED) && !must_wait && !asks);
+        assert_eq!(step == OccupantPlan::Take, !state.has(LOCKED) && !must_wait && !asks);
     });
 }
 
 #[test]
 fn an_occupant_out_of_time_neither_sleeps_nor_polls_and_no_other_gives_up() {
     each_occupant(|state, _, world, step| {
-        let is_over = matches!(step, OnDeck::Accept | OnDeck::Take | OnDeck::GiveUp);
+        let is_over = matches!(step, OccupantPlan::Accept | OccupantPlan::Take | OccupantPlan::GiveUp);
         assert!(is_over || !world.to(PAST), "{step:?} past the deadline");
-        assert!(step != OnDeck::GiveUp || (world.to(PAST) && state.has(LOCKED)), "a free lock is taken");
+        assert!(step != OccupantPlan::GiveUp || (world.to(PAST) && state.has(LOCKED)), "a free lock is taken");
     });
 }
 
@@ -225,8 +226,9 @@ fn an_occupant_out_of_time_neither_sleeps_nor_polls_and_no_other_gives_up() {
 fn an_occupant_asks_when_it_is_due_and_nobody_has() {
     each_occupant(|state, me, world, step| {
         let must_ask = may_ask(state, me) && world.to(DUE);
-        assert!(step != OnDeck::Ask || must_ask);
-        let puts_off = matches!(step, OnDeck::Retire | OnDeck::Nap | OnDeck::Yield | OnDeck::Pause);
+        assert!(step != OccupantPlan::Ask || must_ask);
+        let puts_off =
+            matches!(step, OccupantPlan::Retire | OccupantPlan::Nap | OccupantPlan::Yield | OccupantPlan::Pause);
         assert!(!puts_off || !must_ask, "{step:?} before it asks");
         assert!(!world.was_asked(DUE) || !state.has(FAIR), "a look at the clock for nothing");
     });
@@ -240,14 +242,14 @@ fn an_occupant_whose_deadline_passes_meanwhile_leaves_no_free_lock() {
         let n_looks = Cell::new(0);
         let is_past = || n_looks.replace(n_looks.get() + 1) > 0;
         let step = occupant(state, me, is_past, || false, || false, || false, || false);
-        assert!(step != OnDeck::GiveUp || state.has(LOCKED), "{state:x?}");
+        assert!(step != OccupantPlan::GiveUp || state.has(LOCKED), "{state:x?}");
     }
 }
 
 #[test]
 fn an_occupant_naps_only_before_a_release_and_not_beside_a_call() {
     each_occupant(|state, me, world, step| {
-        if step == OnDeck::Nap {
+        if step == OccupantPlan::Nap {
             assert!(state.has(LOCKED) && !state.has(PASSED), "nobody would end the nap");
             assert!(!me.spins || world.to(MAY_NAP), "too soon");
             assert!(me.is_called || !state.has(SECOND));
@@ -261,20 +263,23 @@ fn an_occupant_leaves_when_the_sleeper_beside_it_is_up_or_before_it_sleeps_besid
     each_occupant(|state, me, world, step| {
         let would_nap = !me.spins || world.to(MAY_NAP);
         let has_to_go = state.has(SECOND) && !me.is_called && (!state.has(FLIGHT) || would_nap);
-        assert!(step != OnDeck::Retire || has_to_go);
-        assert!(!matches!(step, OnDeck::Nap | OnDeck::Yield | OnDeck::Pause) || !has_to_go, "{step:?}");
+        assert!(step != OccupantPlan::Retire || has_to_go);
+        assert!(
+            !matches!(step, OccupantPlan::Nap | OccupantPlan::Yield | OccupantPlan::Pause) || !has_to_go,
+            "{step:?}"
+        );
     });
 }
 
 #[test]
 fn an_occupant_polls_only_where_that_is_of_use_and_yields_when_nothing_moves() {
     each_occupant(|state, me, world, step| {
-        let polls = matches!(step, OnDeck::Yield | OnDeck::Pause);
+        let polls = matches!(step, OccupantPlan::Yield | OccupantPlan::Pause);
         assert!(
             !polls || !state.has(LOCKED) || state.has(PASSED) || (me.spins && !world.to(MAY_NAP)),
             "{step:?} instead of a nap"
         );
-        assert!(!polls || (step == OnDeck::Yield) == world.to(MAY_YIELD));
+        assert!(!polls || (step == OccupantPlan::Yield) == world.to(MAY_YIELD));
     });
 }
 
@@ -282,7 +287,7 @@ fn an_occupant_polls_only_where_that_is_of_use_and_yields_when_nothing_moves() {
 #[test]
 fn whoever_leaves_its_seat_leaves_no_sleeper_alone() {
     each_occupant(|state, _, _, step| {
-        if matches!(step, OnDeck::GiveUp | OnDeck::Retire) {
+        if matches!(step, OccupantPlan::GiveUp | OccupantPlan::Retire) {
             let left = state.left();
             assert!(can_occur(left), "{step:?} of {state:x?}");
             assert!(!left.is_vacant() || left.has(LOCKED), "{step:?} of {state:x?}");
@@ -293,18 +298,18 @@ fn whoever_leaves_its_seat_leaves_no_sleeper_alone() {
 // Of the holder.
 
 /// The word after a release, as `release_slow` writes it.
-fn released(state: State, step: ToRelease) -> State {
+fn released(state: State, step: ReleasePlan) -> State {
     match step {
-        ToRelease::PassOn => state.passed().with(LATCHED),
-        ToRelease::Pass => state.passed(),
-        ToRelease::Rouse => state.released().without(NAPPING),
-        ToRelease::CallUp => state.released().with(LATCHED),
-        ToRelease::Vacate => state.vacated(),
+        ReleasePlan::PassOn => state.passed().with(LATCHED),
+        ReleasePlan::Pass => state.passed(),
+        ReleasePlan::Rouse => state.released().without(NAPPING),
+        ReleasePlan::CallUp => state.released().with(LATCHED),
+        ReleasePlan::Vacate => state.vacated(),
     }
 }
 
 /// Somebody is inside, and wishes for a fair release or does not.
-fn each_release(mut look: impl FnMut(State, bool, ToRelease)) {
+fn each_release(mut look: impl FnMut(State, bool, ReleasePlan)) {
     for state in all().filter(|state| state.has(LOCKED) && !state.has(PASSED)) {
         for is_fair in [false, true] {
             look(state, is_fair, release(state, is_fair));
@@ -326,18 +331,18 @@ fn no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody() {
 #[test]
 fn a_release_calls_only_where_it_may() {
     each_release(|state, _, step| {
-        if matches!(step, ToRelease::PassOn | ToRelease::CallUp) {
+        if matches!(step, ReleasePlan::PassOn | ReleasePlan::CallUp) {
             assert!(state.has_sleepers() && !state.has(LATCHED | FLIGHT | SECOND));
         }
-        assert!(step != ToRelease::CallUp || !state.has(DECK), "a seat is taken: nobody need be woken");
+        assert!(step != ReleasePlan::CallUp || !state.has(DECK), "a seat is taken: nobody need be woken");
     });
 }
 
 #[test]
 fn the_lock_is_passed_only_to_somebody_who_has_a_seat_or_gets_it() {
     each_release(|state, _, step| match step {
-        ToRelease::Pass => assert!(state.has(DECK)),
-        ToRelease::PassOn => assert!(state.has_sleepers() && !state.has(SECOND)),
+        ReleasePlan::Pass => assert!(state.has(DECK)),
+        ReleasePlan::PassOn => assert!(state.has_sleepers() && !state.has(SECOND)),
         _ => {}
     });
 }
@@ -345,7 +350,7 @@ fn the_lock_is_passed_only_to_somebody_who_has_a_seat_or_gets_it() {
 #[test]
 fn a_pass_that_somebody_wants_and_can_have_is_made_and_no_other() {
     each_release(|state, is_fair, step| {
-        let is_given = matches!(step, ToRelease::Pass | ToRelease::PassOn);
+        let is_given = matches!(step, ReleasePlan::Pass | ReleasePlan::PassOn);
         let is_wanted = is_fair || state.has(FAIR);
         assert!(!is_given || is_wanted);
         let can_have = state.has(DECK) || (state.has_sleepers() && !state.has(LATCHED));
@@ -357,8 +362,8 @@ fn a_pass_that_somebody_wants_and_can_have_is_made_and_no_other() {
 #[test]
 fn a_napping_deck_is_woken_by_every_release() {
     each_release(|state, _, step| {
-        assert!(!state.has(NAPPING) || matches!(step, ToRelease::Rouse | ToRelease::Pass), "{step:?}");
-        assert!(step != ToRelease::Rouse || state.has(NAPPING), "nobody to wake");
+        assert!(!state.has(NAPPING) || matches!(step, ReleasePlan::Rouse | ReleasePlan::Pass), "{step:?}");
+        assert!(step != ReleasePlan::Rouse || state.has(NAPPING), "nobody to wake");
     });
 }
 
@@ -367,7 +372,7 @@ fn a_napping_deck_is_woken_by_every_release() {
 fn a_pass_calls_the_next_if_somebody_may_be_called() {
     each_release(|state, _, step| {
         let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | SECOND | NAPPING);
-        assert!(step != ToRelease::Pass || !may_call, "a seat will be empty, {state:x?}");
+        assert!(step != ReleasePlan::Pass || !may_call, "a seat will be empty, {state:x?}");
     });
 }
 

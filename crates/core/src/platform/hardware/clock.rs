@@ -32,11 +32,11 @@ const MIN_PAUSE_NS: u32 = 10;
 
 /// The counter's rate; zero until measured. Threads that race to measure it find the same within the error of the
 /// measurement and store a whole value each, so either may stand.
-static RATE: OwnLine<AtomicU64> = OwnLine(AtomicU64::new(0));
+static RATE: CachePadded<AtomicU64> = CachePadded(AtomicU64::new(0));
 
 /// Keeps what every poll reads away from the variables of others: one that is written often would slow each poll down.
 #[repr(align(128))]
-pub(super) struct OwnLine<T>(pub(super) T);
+pub(super) struct CachePadded<T>(pub(super) T);
 
 /// How many ticks pass in `ns` nanoseconds, at most `u64::MAX`: a load, a multiplication and a shift.
 #[inline]

@@ -9,7 +9,7 @@
 //!
 //! Priority is not donated to the holder: the kernel does not know who that is.
 
-use crate::Waited;
+use crate::WaitEnd;
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -26,29 +26,29 @@ unsafe extern "C" {
 }
 
 /// Sleeps while `*word == expected`, until woken or the monotonic clock reaches `deadline_ns`.
-pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
     ulock_wait(word.as_ptr(), expected, deadline_ns)
 }
 
 /// As [`wait`], for the upper half of `word`: the kernel compares that half only.
-pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
     ulock_wait(super::upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
 }
 
-fn ulock_wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+fn ulock_wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
     const FOREVER: u32 = 0;
     let timeout_us = match deadline_ns.map(|deadline| deadline.saturating_sub(now_ns())) {
         None => FOREVER,
-        Some(0) => return Waited::TimedOut,
+        Some(0) => return WaitEnd::TimedOut,
         // Rounded up; what does not fit (over an hour) ends in a wake for no reason.
         Some(ns) => u32::try_from(ns.div_ceil(1000)).unwrap_or(u32::MAX),
     };
     let operation = UL_COMPARE_AND_WAIT | ULF_NO_ERRNO;
     // SAFETY: `word` is aligned and alive: callers hold a reference to it.
     let answer = unsafe { __ulock_wait(operation, word.cast(), u64::from(expected), timeout_us) };
-    // Whoever was woken must not say that it timed out, however late it is: it would swallow the wake.
+    // A woken thread must not say that it timed out, however late it is: it would swallow the wake.
     let is_over = answer == -libc::ETIMEDOUT && deadline_ns.is_some_and(|deadline| now_ns() >= deadline);
-    if is_over { Waited::TimedOut } else { Waited::Woken }
+    if is_over { WaitEnd::TimedOut } else { WaitEnd::Woken }
 }
 
 /// Wakes one sleeper on the address, or all if `n` is more than one; never dereferences it.

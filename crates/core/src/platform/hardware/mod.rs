@@ -32,7 +32,7 @@ use portable as os;
 #[cfg(test)]
 mod tests;
 
-use crate::{Platform, Running, StaticPlatform, Step, ThreadId, Waited};
+use crate::{Platform, RunState, StaticPlatform, Step, ThreadId, WaitEnd};
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
@@ -62,7 +62,7 @@ impl Platform for Hardware {
     type Ptr<T: 'static> = AtomicPtr<T>;
 
     #[inline]
-    fn wait_on(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
         os::wait(word, expected, deadline_ns)
     }
 
@@ -72,7 +72,7 @@ impl Platform for Hardware {
     }
 
     #[inline]
-    fn wait_on_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
         os::wait_upper(word, expected, deadline_ns)
     }
 
@@ -148,8 +148,8 @@ impl Platform for Hardware {
     }
 
     #[inline]
-    fn is_running(_thread: ThreadId) -> Running {
-        Running::Unknown
+    fn is_running(_thread: ThreadId) -> RunState {
+        RunState::Unknown
     }
 
     #[inline(always)]

@@ -11,7 +11,7 @@
 
 extern crate std;
 
-use crate::Waited;
+use crate::WaitEnd;
 use core::cell::Cell;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -33,32 +33,32 @@ static BUCKETS: [Bucket; 1 << BUCKET_BITS] =
     [const { Bucket { gate: Mutex::new(()), woken: Condvar::new() } }; 1 << BUCKET_BITS];
 
 /// Sleeps while `word` holds `expected`, until woken or the monotonic clock reaches `deadline_ns`.
-pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
     wait_while(word.as_ptr(), || word.load(Relaxed) == expected, deadline_ns)
 }
 
 /// As [`wait`], for the upper half of `word`. All of it is compared, because a program must not read half of a word
 /// that others change as a whole.
-pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
     wait_while(super::upper_half(word.as_ptr()), || word.load(Relaxed) == expected, deadline_ns)
 }
 
 /// A wake takes the gate after its caller has changed the word. So it either finds us asleep, or we find the change:
 /// the gate publishes it, and the look may be Relaxed.
-fn wait_while(address: *const u32, is_unchanged: impl FnOnce() -> bool, deadline_ns: Option<u64>) -> Waited {
+fn wait_while(address: *const u32, is_unchanged: impl FnOnce() -> bool, deadline_ns: Option<u64>) -> WaitEnd {
     let bucket = bucket(address);
     let gate = bucket.gate.lock().unwrap_or_else(PoisonError::into_inner);
     if !is_unchanged() {
-        return Waited::Woken;
+        return WaitEnd::Woken;
     }
     let Some(deadline) = deadline_ns else {
         drop(bucket.woken.wait(gate));
-        return Waited::Woken;
+        return WaitEnd::Woken;
     };
     let left = Duration::from_nanos(deadline.saturating_sub(now_ns()));
     drop(bucket.woken.wait_timeout(gate, left));
     // No wake is meant for one sleeper here, so none is swallowed by saying that the time is over.
-    if now_ns() >= deadline { Waited::TimedOut } else { Waited::Woken }
+    if now_ns() >= deadline { WaitEnd::TimedOut } else { WaitEnd::Woken }
 }
 
 /// Wakes all sleepers on the address, and others; never dereferences it.

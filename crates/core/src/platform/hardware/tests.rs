@@ -1,10 +1,10 @@
 //! What every operating system's file must do, for this system and for the portable fallback.
 
-use super::{Waited, upper_half};
+use super::{WaitEnd, upper_half};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::thread;
 
-/// No wait here takes as long: whoever waits until then has lost a wake.
+/// No wait here takes as long: a thread that waits until then has lost a wake.
 const HANG_NS: u64 = 20_000_000_000;
 /// Turns of a game of ping-pong: enough for wakes to meet the other side awake, falling asleep and asleep.
 const TURNS: u32 = 2000;
@@ -17,25 +17,25 @@ macro_rules! system_tests {
 
             #[test]
             fn a_changed_word_ends_the_wait_at_once() {
-                assert_eq!(os::wait(&AtomicU32::new(1), 0, None), Waited::Woken);
-                assert_eq!(os::wait_upper(&AtomicU64::new(1 << 32), 0, None), Waited::Woken);
-                assert_eq!(os::wait_upper(&AtomicU64::new(1 << 63), 1 << 62, None), Waited::Woken);
+                assert_eq!(os::wait(&AtomicU32::new(1), 0, None), WaitEnd::Woken);
+                assert_eq!(os::wait_upper(&AtomicU64::new(1 << 32), 0, None), WaitEnd::Woken);
+                assert_eq!(os::wait_upper(&AtomicU64::new(1 << 63), 1 << 62, None), WaitEnd::Woken);
             }
 
             #[test]
             fn a_deadline_in_the_past_ends_the_wait() {
-                assert_eq!(os::wait(&AtomicU32::new(0), 0, Some(0)), Waited::TimedOut);
-                assert_eq!(os::wait_upper(&AtomicU64::new(0), 0, Some(1)), Waited::TimedOut);
+                assert_eq!(os::wait(&AtomicU32::new(0), 0, Some(0)), WaitEnd::TimedOut);
+                assert_eq!(os::wait_upper(&AtomicU64::new(0), 0, Some(1)), WaitEnd::TimedOut);
             }
 
             #[test]
             fn no_wait_times_out_before_its_deadline() {
                 let (word, wide) = (AtomicU32::new(7), AtomicU64::new(7 << 32));
                 let deadline = os::now_ns() + 3_000_000;
-                while os::wait(&word, 7, Some(deadline)) != Waited::TimedOut {}
+                while os::wait(&word, 7, Some(deadline)) != WaitEnd::TimedOut {}
                 assert!(os::now_ns() >= deadline);
                 let deadline = os::now_ns() + 3_000_000;
-                while os::wait_upper(&wide, 7 << 32, Some(deadline)) != Waited::TimedOut {}
+                while os::wait_upper(&wide, 7 << 32, Some(deadline)) != WaitEnd::TimedOut {}
                 assert!(os::now_ns() >= deadline);
             }
 
@@ -47,7 +47,7 @@ macro_rules! system_tests {
                         while turn.load(SeqCst) != round {
                             let seen = turn.load(SeqCst);
                             let deadline = Some(os::now_ns() + HANG_NS);
-                            let is_hung = seen != round && os::wait(&turn, seen, deadline) == Waited::TimedOut;
+                            let is_hung = seen != round && os::wait(&turn, seen, deadline) == WaitEnd::TimedOut;
                             assert!(!is_hung, "asleep in turn {round}");
                         }
                         turn.store(round + 1, SeqCst);
@@ -69,7 +69,7 @@ macro_rules! system_tests {
                         threads.spawn(|| {
                             while word.load(SeqCst) == 5 {
                                 let deadline = Some(os::now_ns() + HANG_NS);
-                                assert_eq!(os::wait_upper(&word, 5, deadline), Waited::Woken);
+                                assert_eq!(os::wait_upper(&word, 5, deadline), WaitEnd::Woken);
                             }
                         });
                     }

@@ -3,7 +3,7 @@
 //! `WaitOnAddress` counts milliseconds from now and keeps its sleepers in a table of the process, by address. It spins
 //! a little before it sleeps, on the sleeper's own record.
 
-use crate::Waited;
+use crate::WaitEnd;
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -39,30 +39,30 @@ unsafe extern "system" {
 }
 
 /// Sleeps while `*word == expected`, until woken or the monotonic clock reaches `deadline_ns`.
-pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
     wait_on_address(word.as_ptr(), expected, deadline_ns)
 }
 
 /// As [`wait`], for the upper half of `word`: the system compares that half only.
-pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
     wait_on_address(super::upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
 }
 
-fn wait_on_address(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+fn wait_on_address(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
     let timeout_ms = match deadline_ns.map(|deadline| deadline.saturating_sub(now_ns())) {
         None => INFINITE,
-        Some(0) => return Waited::TimedOut,
+        Some(0) => return WaitEnd::TimedOut,
         // Rounded up; what does not fit (49 days) ends in a wake for no reason.
         Some(ns) => u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(INFINITE).min(INFINITE - 1),
     };
     let compare = ptr::from_ref(&expected).cast();
     // SAFETY: `word` is aligned and alive (callers hold a reference to it), `compare` points to a local of that size.
     let is_woken = unsafe { WaitOnAddress(word.cast(), compare, size_of::<u32>(), timeout_ms) } != 0;
-    // Whoever was woken must not say that it timed out, however late it is: it would swallow the wake.
+    // A woken thread must not say that it timed out, however late it is: it would swallow the wake.
     // SAFETY: no arguments, no memory.
     let is_timeout = !is_woken && unsafe { GetLastError() } == ERROR_TIMEOUT;
     let is_over = is_timeout && deadline_ns.is_some_and(|deadline| now_ns() >= deadline);
-    if is_over { Waited::TimedOut } else { Waited::Woken }
+    if is_over { WaitEnd::TimedOut } else { WaitEnd::Woken }
 }
 
 /// Wakes one sleeper on the address, or all if `n` is more than one; never dereferences it.

@@ -1,10 +1,10 @@
 //! From events to what is drawn: slices with both ends, arrows, instants, counts.
 
-use super::life::{Being, Life};
+use super::life::{SchedState, ThreadState};
 use ondeck_core::Step;
 use ondeck_report::trace::Place;
 use ondeck_sim::machine::Machine;
-use ondeck_sim::timeline::{Event, What};
+use ondeck_sim::timeline::{Event, ThreadEvent};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -26,11 +26,11 @@ pub(super) enum Track {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     pub(super) at_ns: u64,
-    pub(super) what: Drawn,
+    pub(super) what: TraceItem,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Drawn {
+pub(super) enum TraceItem {
     Slice {
         track: Track,
         name: Name,
@@ -60,7 +60,7 @@ pub(super) enum Name {
     /// The thread that runs on a hardware thread.
     Thread(u32),
     /// What a thread is at.
-    Life(Life),
+    Life(ThreadState),
     Pauses,
     Wake,
     /// A line that a core waits for.
@@ -80,8 +80,8 @@ pub(super) struct Counts {
 
 /// A thread, and since when it is at what it is at.
 #[derive(Clone, Copy, Debug)]
-struct Actor {
-    life: Life,
+struct ThreadTrack {
+    life: ThreadState,
     since_ns: u64,
     /// When its last pauses ended.
     paused_ns: u64,
@@ -91,7 +91,7 @@ struct Actor {
 
 /// What a hardware thread does.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seat {
+struct CpuTrack {
     /// The thread that runs.
     taken_by: Option<u32>,
     /// Since when it runs, or nobody does.
@@ -102,7 +102,7 @@ struct Seat {
 
 /// Where a line was last seen to go.
 #[derive(Clone, Copy, Debug)]
-struct Home {
+struct LineLocation {
     cpu: u32,
     since_ns: u64,
 }
@@ -110,9 +110,9 @@ struct Home {
 pub(super) struct Draft<'a> {
     machine: &'a Machine,
     entries: Vec<Entry>,
-    actors: Vec<Actor>,
-    seats: Vec<Seat>,
-    homes: HashMap<u32, Home>,
+    actors: Vec<ThreadTrack>,
+    seats: Vec<CpuTrack>,
+    homes: HashMap<u32, LineLocation>,
     counts: Counts,
     n_arrows: u64,
 }
@@ -123,7 +123,7 @@ impl<'a> Draft<'a> {
             machine,
             entries: Vec::new(),
             actors: Vec::new(),
-            seats: vec![Seat::default(); machine.cpus.len()],
+            seats: vec![CpuTrack::default(); machine.cpus.len()],
             homes: HashMap::new(),
             counts: Counts::default(),
             n_arrows: 0,
@@ -134,14 +134,14 @@ impl<'a> Draft<'a> {
     pub(super) fn take(&mut self, event: &Event) {
         let (now, thread) = (ns(event.at_ps), event.thread);
         let n = self.actors.len().max(thread as usize + 1);
-        self.actors.resize(n, Actor { life: Life::NOT_BEGUN, since_ns: now, paused_ns: now, cpu: 0 });
+        self.actors.resize(n, ThreadTrack { life: ThreadState::NOT_BEGUN, since_ns: now, paused_ns: now, cpu: 0 });
         match event.what {
-            What::Paused { for_ps } => self.paused(thread, ns(event.at_ps.saturating_sub(for_ps)), now),
-            What::LineMoved { line, from_core, asked_ps, .. } => {
+            ThreadEvent::Paused { for_ps } => self.paused(thread, ns(event.at_ps.saturating_sub(for_ps)), now),
+            ThreadEvent::LineMoved { line, from_core, asked_ps, .. } => {
                 self.line_moved(thread, line, from_core, ns(asked_ps), now);
             }
-            What::Step(step) => self.push(now, Drawn::Instant { thread, step }),
-            What::Woken { by: Some(by) } => {
+            ThreadEvent::Step(step) => self.push(now, TraceItem::Instant { thread, step }),
+            ThreadEvent::Woken { by: Some(by) } => {
                 self.change(thread, &event.what, now);
                 self.woken(thread, by, now);
             }
@@ -161,40 +161,41 @@ impl<'a> Draft<'a> {
         self.entries
     }
 
-    fn push(&mut self, at_ns: u64, what: Drawn) {
+    fn push(&mut self, at_ns: u64, what: TraceItem) {
         self.entries.push(Entry { at_ns, what });
     }
 
     /// Slices without extent are left out: a viewer cannot show them.
     fn slice(&mut self, track: Track, name: Name, from_ns: u64, to_ns: u64) {
         if from_ns < to_ns {
-            self.push(from_ns, Drawn::Slice { track, name, for_ns: to_ns - from_ns });
+            self.push(from_ns, TraceItem::Slice { track, name, for_ns: to_ns - from_ns });
         }
     }
 
-    fn change(&mut self, thread: u32, what: &What, now: u64) {
+    fn change(&mut self, thread: u32, what: &ThreadEvent, now: u64) {
         let before = self.actors[thread as usize];
         let life = before.life.after(what);
         if life == before.life {
             return;
         }
         if life.being != before.life.being {
-            if let Being::Running { cpu } = before.life.being {
+            if let SchedState::Running { cpu } = before.life.being {
                 self.leave(cpu, now);
             }
-            if let Being::Running { cpu } = life.being {
+            if let SchedState::Running { cpu } = life.being {
                 self.leave(cpu, now);
-                self.seats[cpu as usize] = Seat { taken_by: Some(thread), since_ns: now, ..self.seats[cpu as usize] };
+                self.seats[cpu as usize] =
+                    CpuTrack { taken_by: Some(thread), since_ns: now, ..self.seats[cpu as usize] };
             }
         }
         self.end_life(thread, now);
-        let cpu = if let Being::Running { cpu } = life.being { cpu } else { before.cpu };
-        self.actors[thread as usize] = Actor { life, since_ns: now, cpu, ..before };
+        let cpu = if let SchedState::Running { cpu } = life.being { cpu } else { before.cpu };
+        self.actors[thread as usize] = ThreadTrack { life, since_ns: now, cpu, ..before };
         self.count(before.life, life, now);
     }
 
     fn end_life(&mut self, thread: u32, now: u64) {
-        let Actor { life, since_ns, .. } = self.actors[thread as usize];
+        let ThreadTrack { life, since_ns, .. } = self.actors[thread as usize];
         if life.place().is_some() {
             self.slice(Track::Thread(thread), Name::Life(life), since_ns, now);
         }
@@ -204,15 +205,15 @@ impl<'a> Draft<'a> {
         let seat = self.seats[cpu as usize];
         if let Some(thread) = seat.taken_by {
             self.slice(Track::Cpu(cpu), Name::Thread(thread), seat.since_ns, now);
-            self.seats[cpu as usize] = Seat { taken_by: None, since_ns: now, ..seat };
+            self.seats[cpu as usize] = CpuTrack { taken_by: None, since_ns: now, ..seat };
         }
     }
 
-    fn count(&mut self, before: Life, after: Life, now: u64) {
-        let of = |life: Life| Counts {
+    fn count(&mut self, before: ThreadState, after: ThreadState, now: u64) {
+        let of = |life: ThreadState| Counts {
             awake: u32::from(life.place() == Some(Place::Awake)),
             dugout: u32::from(life.place() == Some(Place::Dugout)),
-            ready: u32::from(life.being == Being::Ready),
+            ready: u32::from(life.being == SchedState::Ready),
         };
         let (less, more) = (of(before), of(after));
         if less == more {
@@ -221,7 +222,7 @@ impl<'a> Draft<'a> {
         self.counts.awake = self.counts.awake + more.awake - less.awake;
         self.counts.dugout = self.counts.dugout + more.dugout - less.dugout;
         self.counts.ready = self.counts.ready + more.ready - less.ready;
-        self.push(now, Drawn::Counts(self.counts));
+        self.push(now, TraceItem::Counts(self.counts));
     }
 
     fn paused(&mut self, thread: u32, from_ns: u64, now: u64) {
@@ -237,8 +238,8 @@ impl<'a> Draft<'a> {
         let (from, to) = (Track::Thread(by), Track::Thread(thread));
         self.slice(from, Name::Wake, now, now + 1);
         let id = self.arrow();
-        self.push(now, Drawn::From { track: from, name: Name::Wake, id });
-        self.push(now, Drawn::To { track: to, name: Name::Wake, id });
+        self.push(now, TraceItem::From { track: from, name: Name::Wake, id });
+        self.push(now, TraceItem::To { track: to, name: Name::Wake, id });
     }
 
     /// The wait for the line, and an arrow from the hardware thread that had it. Arrows need slices to begin and end in;
@@ -258,9 +259,9 @@ impl<'a> Draft<'a> {
         for (cpu, at, is_end) in [(giver, departure, false), (cpu, arrival, true)] {
             let (track, name) = (Track::Cpu(cpu), Name::Line(line));
             self.slice(track, name, at, at + 1);
-            self.push(at, if is_end { Drawn::To { track, name, id } } else { Drawn::From { track, name, id } });
+            self.push(at, if is_end { TraceItem::To { track, name, id } } else { TraceItem::From { track, name, id } });
         }
-        self.homes.insert(line, Home { cpu, since_ns: now });
+        self.homes.insert(line, LineLocation { cpu, since_ns: now });
     }
 
     /// The hardware thread of the core that had the line, and since when. Where it was not seen to get there, it is the
@@ -282,16 +283,16 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Drawn {
+impl TraceItem {
     /// What is written first of what begins at one time: slices, those that last longer before those within them, and
     /// only then what needs a slice to be there.
     fn rank(&self) -> (u8, Reverse<u64>) {
         match self {
-            Drawn::Slice { for_ns, .. } => (0, Reverse(*for_ns)),
-            Drawn::From { .. } => (1, Reverse(0)),
-            Drawn::To { .. } => (2, Reverse(0)),
-            Drawn::Instant { .. } => (3, Reverse(0)),
-            Drawn::Counts(_) => (4, Reverse(0)),
+            TraceItem::Slice { for_ns, .. } => (0, Reverse(*for_ns)),
+            TraceItem::From { .. } => (1, Reverse(0)),
+            TraceItem::To { .. } => (2, Reverse(0)),
+            TraceItem::Instant { .. } => (3, Reverse(0)),
+            TraceItem::Counts(_) => (4, Reverse(0)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use ondeck_sim::Random;
 use ondeck_sim::machine::{Cpu, Machine, builtin};
-use ondeck_sim::timeline::{Event, Mark, Timeline, What};
+use ondeck_sim::timeline::{Event, Mark, ThreadEvent, Timeline};
 
 /// Two cores of two hardware threads each: 0 and 2 are on core 0. Nothing is computed with its costs here.
 pub(crate) fn machine() -> Machine {
@@ -24,20 +24,20 @@ pub(crate) fn ball_game(n_threads: u32, n_turns: u32) -> (Timeline, Machine) {
         events.push(Event { at_ps: now, thread, what });
     };
     for thread in 0..n_threads {
-        happens(100, thread, What::Runs { cpu: thread % 4 });
-        happens(10, thread, What::Marked(Mark::Asks));
+        happens(100, thread, ThreadEvent::Runs { cpu: thread % 4 });
+        happens(10, thread, ThreadEvent::Marked(Mark::Asks));
         if thread > 1 {
-            happens(10, thread, What::Sleeps);
+            happens(10, thread, ThreadEvent::Sleeps);
         }
     }
     for turn in 0..n_turns {
         let (at_bat, next) = (turn % n_threads, (turn + 2) % n_threads);
-        happens(20, at_bat, What::Marked(Mark::Holds));
-        happens(100 + random.below(50), at_bat, What::Marked(Mark::Released));
-        happens(30, at_bat, What::Marked(Mark::Asks));
-        happens(5, at_bat, What::Sleeps);
-        happens(5, next, What::Woken { by: Some(at_bat) });
-        happens(60, next, What::Runs { cpu: at_bat % 4 });
+        happens(20, at_bat, ThreadEvent::Marked(Mark::Holds));
+        happens(100 + random.below(50), at_bat, ThreadEvent::Marked(Mark::Released));
+        happens(30, at_bat, ThreadEvent::Marked(Mark::Asks));
+        happens(5, at_bat, ThreadEvent::Sleeps);
+        happens(5, next, ThreadEvent::Woken { by: Some(at_bat) });
+        happens(60, next, ThreadEvent::Runs { cpu: at_bat % 4 });
     }
     (Timeline { events, threads: n_threads, cpus: 4, is_cut: false }, machine())
 }

@@ -1,11 +1,11 @@
 //! What a thread is at, from one event of the timeline to the next.
 
 use ondeck_report::trace::Place;
-use ondeck_sim::timeline::{Mark, What};
+use ondeck_sim::timeline::{Mark, ThreadEvent};
 
 /// What a thread wants of the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum LockIntent {
     Nothing,
     Wants,
     Holds,
@@ -13,7 +13,7 @@ enum Wish {
 
 /// What the scheduler has made of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Being {
+pub(super) enum SchedState {
     Running { cpu: u32 },
     Ready,
     Asleep,
@@ -23,59 +23,59 @@ pub(super) enum Being {
 
 /// What a thread is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Life {
-    wish: Wish,
-    pub(super) being: Being,
+pub(super) struct ThreadState {
+    wish: LockIntent,
+    pub(super) being: SchedState,
 }
 
-impl Life {
+impl ThreadState {
     /// Before the first event.
-    pub(super) const NOT_BEGUN: Life = Life { wish: Wish::Nothing, being: Being::Gone };
+    pub(super) const NOT_BEGUN: ThreadState = ThreadState { wish: LockIntent::Nothing, being: SchedState::Gone };
 
     /// After the event. Most events change nothing.
-    pub(super) fn after(self, what: &What) -> Life {
-        let being = |being| Life { being, ..self };
-        let wish = |wish| Life { wish, ..self };
+    pub(super) fn after(self, what: &ThreadEvent) -> ThreadState {
+        let being = |being| ThreadState { being, ..self };
+        let wish = |wish| ThreadState { wish, ..self };
         match *what {
-            What::Runs { cpu } => being(Being::Running { cpu }),
-            What::Waits => being(Being::Ready),
-            What::Sleeps => being(Being::Asleep),
-            What::Woken { .. } => being(Being::Waking),
-            What::Ends => being(Being::Gone),
-            What::Marked(Mark::Asks) => wish(Wish::Wants),
-            What::Marked(Mark::Holds) => wish(Wish::Holds),
-            What::Marked(Mark::Released) => wish(Wish::Nothing),
-            What::Paused { .. } | What::LineMoved { .. } | What::Step(_) => self,
+            ThreadEvent::Runs { cpu } => being(SchedState::Running { cpu }),
+            ThreadEvent::Waits => being(SchedState::Ready),
+            ThreadEvent::Sleeps => being(SchedState::Asleep),
+            ThreadEvent::Woken { .. } => being(SchedState::Waking),
+            ThreadEvent::Ends => being(SchedState::Gone),
+            ThreadEvent::Marked(Mark::Asks) => wish(LockIntent::Wants),
+            ThreadEvent::Marked(Mark::Holds) => wish(LockIntent::Holds),
+            ThreadEvent::Marked(Mark::Released) => wish(LockIntent::Nothing),
+            ThreadEvent::Paused { .. } | ThreadEvent::LineMoved { .. } | ThreadEvent::Step(_) => self,
         }
     }
 
     /// Nowhere is who has not begun or is gone.
     pub(super) fn place(self) -> Option<Place> {
         match (self.wish, self.being) {
-            (_, Being::Gone) => None,
-            (Wish::Holds, _) => Some(Place::AtBat),
-            (Wish::Wants, Being::Asleep) => Some(Place::Dugout),
-            (Wish::Wants, _) => Some(Place::Awake),
-            (Wish::Nothing, _) => Some(Place::Outside),
+            (_, SchedState::Gone) => None,
+            (LockIntent::Holds, _) => Some(Place::AtBat),
+            (LockIntent::Wants, SchedState::Asleep) => Some(Place::Dugout),
+            (LockIntent::Wants, _) => Some(Place::Awake),
+            (LockIntent::Nothing, _) => Some(Place::Outside),
         }
     }
 
     /// What stands on the slice of the thread's track.
     pub(super) fn words(self) -> &'static str {
         match (self.wish, self.being) {
-            (_, Being::Gone) => "gone",
-            (Wish::Holds, Being::Running { .. }) => "at bat",
-            (Wish::Holds, Being::Ready) => "at bat, without a CPU",
-            (Wish::Holds, Being::Asleep) => "at bat, asleep",
-            (Wish::Holds, Being::Waking) => "at bat, waking",
-            (Wish::Wants, Being::Running { .. }) => "awake",
-            (Wish::Wants, Being::Ready) => "awake, without a CPU",
-            (Wish::Wants, Being::Asleep) => "dugout",
-            (Wish::Wants, Being::Waking) => "awake, just woken",
-            (Wish::Nothing, Being::Running { .. }) => "outside",
-            (Wish::Nothing, Being::Ready) => "outside, without a CPU",
-            (Wish::Nothing, Being::Asleep) => "outside, asleep",
-            (Wish::Nothing, Being::Waking) => "outside, waking",
+            (_, SchedState::Gone) => "gone",
+            (LockIntent::Holds, SchedState::Running { .. }) => "at bat",
+            (LockIntent::Holds, SchedState::Ready) => "at bat, without a CPU",
+            (LockIntent::Holds, SchedState::Asleep) => "at bat, asleep",
+            (LockIntent::Holds, SchedState::Waking) => "at bat, waking",
+            (LockIntent::Wants, SchedState::Running { .. }) => "awake",
+            (LockIntent::Wants, SchedState::Ready) => "awake, without a CPU",
+            (LockIntent::Wants, SchedState::Asleep) => "dugout",
+            (LockIntent::Wants, SchedState::Waking) => "awake, just woken",
+            (LockIntent::Nothing, SchedState::Running { .. }) => "outside",
+            (LockIntent::Nothing, SchedState::Ready) => "outside, without a CPU",
+            (LockIntent::Nothing, SchedState::Asleep) => "outside, asleep",
+            (LockIntent::Nothing, SchedState::Waking) => "outside, waking",
         }
     }
 }
@@ -87,22 +87,22 @@ mod tests {
     #[test]
     fn a_contender_waits_awake_or_asleep() {
         let story = [
-            (What::Runs { cpu: 3 }, Some(Place::Outside), "outside"),
-            (What::Marked(Mark::Asks), Some(Place::Awake), "awake"),
-            (What::Waits, Some(Place::Awake), "awake, without a CPU"),
-            (What::Runs { cpu: 1 }, Some(Place::Awake), "awake"),
-            (What::Sleeps, Some(Place::Dugout), "dugout"),
-            (What::Woken { by: Some(7) }, Some(Place::Awake), "awake, just woken"),
-            (What::Runs { cpu: 1 }, Some(Place::Awake), "awake"),
-            (What::Marked(Mark::Holds), Some(Place::AtBat), "at bat"),
-            (What::Paused { for_ps: 5 }, Some(Place::AtBat), "at bat"),
-            (What::Waits, Some(Place::AtBat), "at bat, without a CPU"),
-            (What::Runs { cpu: 1 }, Some(Place::AtBat), "at bat"),
-            (What::Marked(Mark::Released), Some(Place::Outside), "outside"),
-            (What::Sleeps, Some(Place::Outside), "outside, asleep"),
-            (What::Ends, None, "gone"),
+            (ThreadEvent::Runs { cpu: 3 }, Some(Place::Outside), "outside"),
+            (ThreadEvent::Marked(Mark::Asks), Some(Place::Awake), "awake"),
+            (ThreadEvent::Waits, Some(Place::Awake), "awake, without a CPU"),
+            (ThreadEvent::Runs { cpu: 1 }, Some(Place::Awake), "awake"),
+            (ThreadEvent::Sleeps, Some(Place::Dugout), "dugout"),
+            (ThreadEvent::Woken { by: Some(7) }, Some(Place::Awake), "awake, just woken"),
+            (ThreadEvent::Runs { cpu: 1 }, Some(Place::Awake), "awake"),
+            (ThreadEvent::Marked(Mark::Holds), Some(Place::AtBat), "at bat"),
+            (ThreadEvent::Paused { for_ps: 5 }, Some(Place::AtBat), "at bat"),
+            (ThreadEvent::Waits, Some(Place::AtBat), "at bat, without a CPU"),
+            (ThreadEvent::Runs { cpu: 1 }, Some(Place::AtBat), "at bat"),
+            (ThreadEvent::Marked(Mark::Released), Some(Place::Outside), "outside"),
+            (ThreadEvent::Sleeps, Some(Place::Outside), "outside, asleep"),
+            (ThreadEvent::Ends, None, "gone"),
         ];
-        let mut life = Life::NOT_BEGUN;
+        let mut life = ThreadState::NOT_BEGUN;
         assert_eq!(life.place(), None);
         for (what, place, words) in story {
             life = life.after(&what);
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn the_words_begin_with_the_place() {
-        for wish in [Wish::Nothing, Wish::Wants, Wish::Holds] {
-            for being in [Being::Running { cpu: 0 }, Being::Ready, Being::Asleep, Being::Waking] {
-                let life = Life { wish, being };
+        for wish in [LockIntent::Nothing, LockIntent::Wants, LockIntent::Holds] {
+            for being in [SchedState::Running { cpu: 0 }, SchedState::Ready, SchedState::Asleep, SchedState::Waking] {
+                let life = ThreadState { wish, being };
                 let place = life.place().expect("only the gone are nowhere");
                 assert!(life.words().starts_with(place.name()), "{life:?}");
             }

@@ -3,7 +3,7 @@ use super::*;
 use ondeck_core::Step;
 use ondeck_report::trace::{Place, Trace, is_trace};
 use ondeck_sim::Random;
-use ondeck_sim::timeline::{Mark, What};
+use ondeck_sim::timeline::{Mark, ThreadEvent};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ fn subject() -> Subject {
     }
 }
 
-fn timeline(events: &[(u64, u32, What)]) -> Timeline {
+fn timeline(events: &[(u64, u32, ThreadEvent)]) -> Timeline {
     let events: Vec<Event> =
         events.iter().map(|(at_ps, thread, what)| Event { at_ps: *at_ps, thread: *thread, what: *what }).collect();
     let threads = events.iter().map(|event| event.thread + 1).max().unwrap_or(0);
@@ -30,22 +30,22 @@ const GRAB: Step = Step { lock: "toy", name: "grab" };
 /// Thread 0 holds the lock, thread 1 spins, sleeps, is woken and holds it on the other core.
 fn story() -> Timeline {
     timeline(&[
-        (0, 0, What::Runs { cpu: 0 }),
-        (400, 1, What::Runs { cpu: 1 }),
-        (1_000, 0, What::Marked(Mark::Asks)),
-        (5_000, 0, What::Step(GRAB)),
-        (5_400, 0, What::Marked(Mark::Holds)),
-        (6_000, 1, What::Marked(Mark::Asks)),
-        (60_000, 1, What::LineMoved { line: 3, from_core: 0, asked_ps: 6_000, to_write: true }),
-        (100_000, 1, What::Paused { for_ps: 40_000 }),
-        (900_000, 1, What::Sleeps),
-        (2_000_000, 0, What::Marked(Mark::Released)),
-        (2_000_600, 1, What::Woken { by: Some(0) }),
-        (3_500_000, 1, What::Runs { cpu: 3 }),
-        (3_600_000, 1, What::Marked(Mark::Holds)),
-        (4_000_000, 0, What::Ends),
-        (4_500_000, 1, What::Marked(Mark::Released)),
-        (4_600_000, 1, What::Ends),
+        (0, 0, ThreadEvent::Runs { cpu: 0 }),
+        (400, 1, ThreadEvent::Runs { cpu: 1 }),
+        (1_000, 0, ThreadEvent::Marked(Mark::Asks)),
+        (5_000, 0, ThreadEvent::Step(GRAB)),
+        (5_400, 0, ThreadEvent::Marked(Mark::Holds)),
+        (6_000, 1, ThreadEvent::Marked(Mark::Asks)),
+        (60_000, 1, ThreadEvent::LineMoved { line: 3, from_core: 0, asked_ps: 6_000, to_write: true }),
+        (100_000, 1, ThreadEvent::Paused { for_ps: 40_000 }),
+        (900_000, 1, ThreadEvent::Sleeps),
+        (2_000_000, 0, ThreadEvent::Marked(Mark::Released)),
+        (2_000_600, 1, ThreadEvent::Woken { by: Some(0) }),
+        (3_500_000, 1, ThreadEvent::Runs { cpu: 3 }),
+        (3_600_000, 1, ThreadEvent::Marked(Mark::Holds)),
+        (4_000_000, 0, ThreadEvent::Ends),
+        (4_500_000, 1, ThreadEvent::Marked(Mark::Released)),
+        (4_600_000, 1, ThreadEvent::Ends),
     ])
 }
 
@@ -208,19 +208,19 @@ fn nonsense(seed: u64) -> Timeline {
     let mut random = Random::new(seed);
     let mut below = |n: u64| u64::from(random.below(n as u32));
     let mut at_ps = 0;
-    let events: Vec<(u64, u32, What)> = (0..400)
+    let events: Vec<(u64, u32, ThreadEvent)> = (0..400)
         .map(|_| {
             at_ps += [0, below(300), below(3_000), below(90_000)][below(4) as usize];
             let what = match below(11) {
-                0 | 1 => What::Runs { cpu: below(4) as u32 },
-                2 => What::Waits,
-                3 => What::Sleeps,
-                4 => What::Woken { by: Some(below(5) as u32) },
-                5 => What::Woken { by: None },
-                6 => What::Paused { for_ps: below(50_000) },
-                7 => What::Step(GRAB),
-                8 => What::Marked([Mark::Asks, Mark::Holds, Mark::Released][below(3) as usize]),
-                _ => What::LineMoved {
+                0 | 1 => ThreadEvent::Runs { cpu: below(4) as u32 },
+                2 => ThreadEvent::Waits,
+                3 => ThreadEvent::Sleeps,
+                4 => ThreadEvent::Woken { by: Some(below(5) as u32) },
+                5 => ThreadEvent::Woken { by: None },
+                6 => ThreadEvent::Paused { for_ps: below(50_000) },
+                7 => ThreadEvent::Step(GRAB),
+                8 => ThreadEvent::Marked([Mark::Asks, Mark::Holds, Mark::Released][below(3) as usize]),
+                _ => ThreadEvent::LineMoved {
                     line: below(4) as u32,
                     from_core: below(2) as u32,
                     asked_ps: at_ps - below(at_ps.min(60_000) + 1),

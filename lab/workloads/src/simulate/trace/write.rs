@@ -1,6 +1,6 @@
 //! The JSON of what was drafted, entry by entry.
 
-use super::draft::{Counts, Drawn, Entry, Name, Track};
+use super::draft::{Counts, Entry, Name, TraceItem, Track};
 use ondeck_report::trace::{FIRST_THREAD, Header, Place, THREADS};
 use ondeck_sim::machine::Machine;
 use serde_json::json;
@@ -26,10 +26,10 @@ pub(super) fn file(
     let mut last_counts = None;
     for (index, entry) in entries.iter().enumerate() {
         // Of several counts at one time, the last one holds.
-        if let Drawn::Counts(_) = entry.what {
+        if let TraceItem::Counts(_) = entry.what {
             let is_outdated = entries
                 .get(index + 1)
-                .is_some_and(|next| next.at_ns == entry.at_ns && matches!(next.what, Drawn::Counts(_)));
+                .is_some_and(|next| next.at_ns == entry.at_ns && matches!(next.what, TraceItem::Counts(_)));
             if is_outdated || last_counts == Some(entry.what) {
                 continue;
             }
@@ -96,20 +96,20 @@ fn one(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
         format!("\"pid\":{pid},\"tid\":{tid},\"ts\":{ts}")
     };
     match entry.what {
-        Drawn::Slice { track, name, for_ns } => {
+        TraceItem::Slice { track, name, for_ns } => {
             let (at, dur) = (at(track), us(for_ns));
             write!(out, ",\n{{\"ph\":\"X\",{at},\"dur\":{dur},\"cat\":\"{}\",\"name\":\"", name.category())?;
             name.write(out)?;
             out.write_all(b"\"}")
         }
-        Drawn::From { track, name, id } => arrow(out, "\"ph\":\"s\"", &at(track), name, id),
-        Drawn::To { track, name, id } => arrow(out, "\"ph\":\"f\",\"bp\":\"e\"", &at(track), name, id),
-        Drawn::Instant { thread, step } => {
+        TraceItem::From { track, name, id } => arrow(out, "\"ph\":\"s\"", &at(track), name, id),
+        TraceItem::To { track, name, id } => arrow(out, "\"ph\":\"f\",\"bp\":\"e\"", &at(track), name, id),
+        TraceItem::Instant { thread, step } => {
             let at = at(Track::Thread(thread));
             let (lock, name) = (json!(step.lock), json!(step.name));
             write!(out, ",\n{{\"ph\":\"i\",\"s\":\"t\",{at},\"cat\":{lock},\"name\":{name}}}")
         }
-        Drawn::Counts(Counts { awake, dugout, ready }) => {
+        TraceItem::Counts(Counts { awake, dugout, ready }) => {
             write!(out, ",\n{{\"ph\":\"C\",\"pid\":{THREADS},\"ts\":{ts},\"name\":\"threads\",\"args\":")?;
             write!(out, "{{\"awake\":{awake},\"in the dugout\":{dugout},\"without a CPU\":{ready}}}}}")
         }
@@ -123,11 +123,11 @@ fn arrow(out: &mut impl Write, kind: &str, at: &str, name: Name, id: u64) -> io:
     out.write_all(b"\"}")
 }
 
-impl Drawn {
+impl TraceItem {
     /// The hardware thread on whose track this is.
     fn cpu(&self) -> Option<u32> {
         match self {
-            Drawn::Slice { track: Track::Cpu(cpu), .. } => Some(*cpu),
+            TraceItem::Slice { track: Track::Cpu(cpu), .. } => Some(*cpu),
             _ => None,
         }
     }

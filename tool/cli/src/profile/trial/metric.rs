@@ -2,7 +2,7 @@
 
 use crate::args::TrialArgs;
 use ondeck_report::wording::{plain, three_digits};
-use ondeck_rounds::{Compared, Outcome, Round, compare};
+use ondeck_rounds::{Comparison, Outcome, Round, compare};
 use regex_lite::{Captures, Match, Regex};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -57,7 +57,7 @@ pub(super) enum Fault {
 
 /// The numbers of all runs.
 #[derive(Debug)]
-pub(super) struct Measured {
+pub(super) struct MetricValues {
     /// That of the first run.
     pub(super) first: Number,
     pub(super) is_less_better: bool,
@@ -75,9 +75,9 @@ impl Number {
     }
 }
 
-impl Measured {
+impl MetricValues {
     /// What the rounds say. `Faster` stands for better here.
-    pub(super) fn compared(&self) -> Option<Compared> {
+    pub(super) fn compared(&self) -> Option<Comparison> {
         let mut compared = compare(&self.rounds, 0.0)?;
         compared.outcome = match compared.outcome {
             Outcome::Faster if !self.is_less_better => Outcome::Slower,

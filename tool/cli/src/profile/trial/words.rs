@@ -2,12 +2,12 @@
 
 mod metric;
 
-use super::metric::{Measured, Metric};
-use super::{Kind, Printed, Results, STREAMS};
+use super::metric::{Metric, MetricValues};
+use super::{Kind, OutputDifferences, Results, STREAMS};
 pub(super) use metric::NoNumber;
 use ondeck_report::wording::{duration_ns, percent, plain, quoted, run_time, times, wrap};
 use ondeck_report::{Grid, wording};
-use ondeck_rounds::{Compared, Difference, Outcome, ROUNDS_NEEDED, Round, compare};
+use ondeck_rounds::{Comparison, Difference, Outcome, ROUNDS_NEEDED, Round, compare};
 use std::ffi::OsString;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;
@@ -44,7 +44,7 @@ fn program(command: &[OsString]) -> String {
 }
 
 /// What is told at the end.
-pub(super) struct Told<'a> {
+pub(super) struct TrialReport<'a> {
     pub(super) command: &'a [OsString],
     pub(super) library: Option<&'a Path>,
     pub(super) metric: Option<&'a Metric>,
@@ -52,7 +52,7 @@ pub(super) struct Told<'a> {
     pub(super) is_input_lost: bool,
 }
 
-impl Told<'_> {
+impl TrialReport<'_> {
     /// Verdict, table, notes and what to do next.
     pub(super) fn text(&self, width: usize) -> String {
         let Results { wall, cpu, metric, .. } = self.results;
@@ -81,7 +81,7 @@ impl Told<'_> {
         text
     }
 
-    fn verdict(&self, wall: &Compared) -> String {
+    fn verdict(&self, wall: &Comparison) -> String {
         let (name, ratio) = (program(self.command), times(wall.ratio()));
         let (before, after, own) = (seconds(wall.before), seconds(wall.after), percent(wall.own));
         let noise = format!("Two runs with glibc's locks differ by {own}.");
@@ -105,27 +105,27 @@ impl Told<'_> {
         }
     }
 
-    fn notes(&self, wall: &Compared) -> Vec<String> {
+    fn notes(&self, wall: &Comparison) -> Vec<String> {
         let n_runs = self.results.wall.len() * super::RUNS.len();
         let [out, err] = &self.results.printed;
-        let mut notes: Vec<String> = self.results.metric.iter().map(Measured::source).collect();
+        let mut notes: Vec<String> = self.results.metric.iter().map(MetricValues::source).collect();
         notes.extend(match out {
             // The number is one of the things that differ.
-            Printed { by_itself: Some(_), .. } if self.metric.is_some() => None,
-            Printed { by_itself: Some(difference), .. } => Some(format!(
+            OutputDifferences { by_itself: Some(_), .. } if self.metric.is_some() => None,
+            OutputDifferences { by_itself: Some(difference), .. } => Some(format!(
                 "The outputs cannot be compared, because this program's output varies with the same locks too. {}",
                 where_it_differs(STREAMS[0].1, difference, ["in one run", "in another"])
             )),
-            Printed { by_locks: None, .. } => {
+            OutputDifferences { by_locks: None, .. } => {
                 Some(format!("Standard output and exit code were the same in all {n_runs} runs."))
             }
-            Printed { by_locks: Some(difference), .. } if self.metric.is_some() => {
+            OutputDifferences { by_locks: Some(difference), .. } if self.metric.is_some() => {
                 Some(where_it_differs(STREAMS[0].1, difference, KINDS))
             }
             // That is a fault.
             _ => None,
         });
-        if let Printed { by_itself: None, by_locks: Some(difference) } = err {
+        if let OutputDifferences { by_itself: None, by_locks: Some(difference) } = err {
             notes.push(where_it_differs(STREAMS[1].1, difference, KINDS));
         }
         if self.is_input_lost {
@@ -146,7 +146,7 @@ impl Told<'_> {
     }
 
     /// What to type next, in a line of its own. `is_short` if the runs were too short to say much.
-    fn next(&self, judged: &Compared, is_short: bool, width: usize) -> String {
+    fn next(&self, judged: &Comparison, is_short: bool, width: usize) -> String {
         let library = self.library.map(|path| format!("--library {} ", quoted(&path.display().to_string())));
         let rest = format!("{}-- {}\n", library.unwrap_or_default(), typed(self.command));
         let paragraph = |text: &str| format!("\n{}", wrap("", text, width));
@@ -185,7 +185,9 @@ impl Told<'_> {
         if self.metric.is_some() {
             return None;
         }
-        let [Printed { by_itself: None, by_locks: Some(difference) }, _] = &self.results.printed else { return None };
+        let [OutputDifferences { by_itself: None, by_locks: Some(difference) }, _] = &self.results.printed else {
+            return None;
+        };
         Some(format!(
             "{} prints something else with ondeck's locks, and the same in all runs with glibc's. {} If its output may \
              not vary, don't use `ondeck run` for it.",
@@ -205,7 +207,7 @@ fn where_it_differs(stream: &str, difference: &Difference, kinds: [&str; 2]) -> 
     format!("The first difference is in line {} of {stream}: {one} {first}, {other} {second}.", difference.line)
 }
 
-fn cpu_sentence(cpu: &Compared) -> Option<String> {
+fn cpu_sentence(cpu: &Comparison) -> Option<String> {
     let (before, after) = (seconds(cpu.before), seconds(cpu.after));
     match cpu.outcome {
         Outcome::Faster => Some(format!("It used less CPU time: {after} instead of {before}.")),
@@ -214,7 +216,7 @@ fn cpu_sentence(cpu: &Compared) -> Option<String> {
     }
 }
 
-fn table(wall: &[Round], cpu: &[Round], wall_s: &Compared, cpu_s: &Compared) -> Grid {
+fn table(wall: &[Round], cpu: &[Round], wall_s: &Comparison, cpu_s: &Comparison) -> Grid {
     let mut grid = Grid::new(&["lock", "runs", "run time", "least", "most", "CPU time", "least", "most"], 1);
     let before = |rounds: &[Round]| rounds.iter().flat_map(|round| round.before).collect::<Vec<f64>>();
     let after = |rounds: &[Round]| rounds.iter().map(|round| round.after).collect::<Vec<f64>>();

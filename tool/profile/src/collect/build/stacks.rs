@@ -8,12 +8,12 @@ use crate::names::brief;
 use crate::profile::Frame;
 use crate::wrappers::{UNKNOWN, is_below, is_wrapper};
 use ondeck_record::layout::NONE;
-use ondeck_record::read::Unreadable;
+use ondeck_record::read::ReadError;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Builder<'_> {
     /// The number in the profile of a stack of a recording; `None` if that has none.
-    pub(super) fn stack(&mut self, image: &mut Image, number: u32) -> Result<Option<u32>, Unreadable> {
+    pub(super) fn stack(&mut self, image: &mut Image, number: u32) -> Result<Option<u32>, ReadError> {
         if number == NONE {
             return Ok(None);
         }
@@ -51,11 +51,11 @@ impl Builder<'_> {
 
     /// Finds what is called at the innermost return addresses of a lock's stacks, by those of its stacks that have the called
     /// function in them: who leaves the lock by a jump took it by a call.
-    pub(super) fn find_callees(&mut self, image: &mut Image, totals: &Totals) -> Result<(), Unreadable> {
+    pub(super) fn find_callees(&mut self, image: &mut Image, totals: &Totals) -> Result<(), ReadError> {
         image.callees.clear();
         let numbers = totals.stacks().filter(|number| *number != NONE).collect::<BTreeSet<u32>>();
         let stack = |number| Ok((number, image.recording.contents.stack(number)?));
-        let stacks = numbers.into_iter().map(stack).collect::<Result<BTreeMap<u32, Vec<u64>>, Unreadable>>()?;
+        let stacks = numbers.into_iter().map(stack).collect::<Result<BTreeMap<u32, Vec<u64>>, ReadError>>()?;
         let inner: BTreeSet<u64> = stacks.values().filter_map(|stack| stack.first().copied()).collect();
         // What locks by itself is more likely to unlock by itself than what calls it.
         let locking = totals.waiters.0.keys().chain(totals.takers.0.keys()).map(Stack::number);

@@ -1,13 +1,13 @@
 //! Why locks were waited for, and who still waits: with names.
 
-use super::{Builder, Image, Since};
+use super::{Builder, Image, SampleRange};
 use crate::collect::causes::{Part, SHORT_NS};
-use crate::collect::holders::Doing;
+use crate::collect::holders::Activity;
 use crate::collect::totals::Totals;
 use crate::collect::{Recording, Stack, meaning};
-use crate::profile::{Cause, LockKind, Other, Profile, State, Stuck, WaitKind};
+use crate::profile::{Cause, LockKind, Profile, State, Stuck, WaitKind, WaitObject};
 use ondeck_record::layout::{NONE, kind};
-use ondeck_record::read::{self, Unreadable, Waiter};
+use ondeck_record::read::{self, ReadError, Waiter};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A wait that is just in progress as a run ends is like any other, and too short to be told of.
@@ -15,13 +15,13 @@ const STUCK_NS: u64 = 1_000_000;
 
 /// Waits that are still under way.
 #[derive(Default)]
-pub(super) struct UnderWay<'r> {
+pub(super) struct OngoingWaits<'r> {
     by_number: HashMap<u32, Vec<&'r Waiter>>,
     /// For what has no number while it is waited for.
     by_address: HashMap<u64, Vec<&'r Waiter>>,
 }
 
-impl UnderWay<'_> {
+impl OngoingWaits<'_> {
     /// The threads that wait for a lock, or for what is no lock.
     pub(super) fn of(&self, lock: &read::Lock) -> impl Iterator<Item = &Waiter> {
         let numbered = self.by_number.get(&lock.number).into_iter().flatten();
@@ -49,8 +49,8 @@ impl Recording {
     }
 
     /// The waits that are still under way, by what they are for.
-    pub(super) fn under_way(&self) -> UnderWay<'_> {
-        let mut all = UnderWay::default();
+    pub(super) fn under_way(&self) -> OngoingWaits<'_> {
+        let mut all = OngoingWaits::default();
         for (waiter, _) in self.still_waiting(0) {
             match waiter.lock {
                 NONE => all.by_address.entry(self.address_of(waiter)).or_default().push(waiter),
@@ -61,7 +61,7 @@ impl Recording {
     }
 
     /// What threads wait for that is none of these, as nobody ever waited for it to the end.
-    pub(super) fn only_under_way(&self, known: &[read::Lock], under_way: &UnderWay) -> Vec<read::Lock> {
+    pub(super) fn only_under_way(&self, known: &[read::Lock], under_way: &OngoingWaits) -> Vec<read::Lock> {
         let known: HashSet<(u64, Result<LockKind, WaitKind>)> =
             known.iter().map(|lock| (lock.address, meaning(lock.kind))).collect();
         let mut new: BTreeMap<(u64, u32), read::Lock> = BTreeMap::new();
@@ -80,8 +80,8 @@ impl Recording {
         &self,
         lock: &read::Lock,
         totals: Totals,
-        since: Since,
-        under_way: &UnderWay,
+        since: SampleRange,
+        under_way: &OngoingWaits,
     ) -> Totals {
         let (mut totals, from) = (totals, since.from());
         let mut n = 0;
@@ -127,12 +127,12 @@ impl Recording {
     }
 }
 
-impl Since {
+impl SampleRange {
     /// In ns from the start of the run.
     fn from(self) -> u64 {
         match self {
-            Since::Start => 0,
-            Since::Snapshot(from) => from,
+            SampleRange::Start => 0,
+            SampleRange::Snapshot(from) => from,
         }
     }
 }
@@ -144,7 +144,7 @@ impl Builder<'_> {
         image: &mut Image,
         kind: LockKind,
         totals: &Totals,
-    ) -> Result<Vec<Cause>, Unreadable> {
+    ) -> Result<Vec<Cause>, ReadError> {
         let parts = totals.causes.parts();
         let mut causes = Vec::new();
         for ((stack, doing), part) in &parts.holds {
@@ -162,21 +162,21 @@ impl Builder<'_> {
         Ok(causes)
     }
 
-    fn cause(&mut self, process: u32, doing: Option<Doing>, stack: Option<u32>, part: &Part) -> Cause {
+    fn cause(&mut self, process: u32, doing: Option<Activity>, stack: Option<u32>, part: &Part) -> Cause {
         let (state, call, other) = self.told(process, doing);
         Cause { state, stack, call, other, ..of_part(part) }
     }
 
-    fn told(&mut self, process: u32, doing: Option<Doing>) -> (State, String, Option<Other>) {
+    fn told(&mut self, process: u32, doing: Option<Activity>) -> (State, String, Option<WaitObject>) {
         let none = String::new;
         match doing {
             None => (State::Unknown, none(), None),
-            Some(Doing::Computing) => (State::Computing, none(), None),
-            Some(Doing::NoCore) => (State::NoCore, none(), None),
-            Some(Doing::Blocked(call)) => (State::Blocked, call.map_or_else(none, name_of_call), None),
-            Some(Doing::Joining) => (State::Blocked, "pthread_join".to_owned(), None),
-            Some(Doing::Waiting(_, address)) => {
-                (State::OtherLock, none(), Some(Other::Lock(self.addressed(process, address))))
+            Some(Activity::Computing) => (State::Computing, none(), None),
+            Some(Activity::NoCore) => (State::NoCore, none(), None),
+            Some(Activity::Blocked(call)) => (State::Blocked, call.map_or_else(none, name_of_call), None),
+            Some(Activity::Joining) => (State::Blocked, "pthread_join".to_owned(), None),
+            Some(Activity::Waiting(_, address)) => {
+                (State::OtherLock, none(), Some(WaitObject::Lock(self.addressed(process, address))))
             }
         }
     }
@@ -187,14 +187,14 @@ impl Builder<'_> {
     }
 
     /// The threads of a recording that still wait.
-    pub(super) fn add_stuck(&mut self, image: &mut Image) -> Result<(), Unreadable> {
+    pub(super) fn add_stuck(&mut self, image: &mut Image) -> Result<(), ReadError> {
         let recording = image.recording;
         for (waiter, ns) in recording.still_waiting(0) {
             let stack = self.stack(image, recording.place_of(waiter))?;
             let since = recording.clock.since(waiter.since);
             let holder = recording.holders.last(waiter.lock).filter(|(.., at)| *at >= since);
             let (state, call, _) = self.told(image.process, holder.map(|(_, doing, _)| doing));
-            let on = Other::Lock(self.addressed(image.process, recording.address_of(waiter)));
+            let on = WaitObject::Lock(self.addressed(image.process, recording.address_of(waiter)));
             let holder = holder.map(|(thread, ..)| thread);
             let sleeps = holder.map_or(NONE, |thread| recording.holders.sleeps(thread, since));
             let holder_stack = self.stack(image, sleeps)?;
@@ -207,22 +207,22 @@ impl Builder<'_> {
 
 /// Puts the numbers of locks in the place of those of addresses.
 pub(super) fn resolve(profile: &mut Profile, addressed: &[(u32, u64)]) {
-    let mut found: HashMap<(u32, u64), Other> = HashMap::new();
+    let mut found: HashMap<(u32, u64), WaitObject> = HashMap::new();
     for (index, condition) in profile.conditions.iter().enumerate() {
-        found.entry((condition.process, condition.address)).or_insert(Other::Condition(index as u32));
+        found.entry((condition.process, condition.address)).or_insert(WaitObject::Condition(index as u32));
     }
     for (index, lock) in profile.locks.iter().enumerate().rev() {
-        found.insert((lock.process, lock.address), Other::Lock(index as u32));
+        found.insert((lock.process, lock.address), WaitObject::Lock(index as u32));
     }
     let find = |number: u32| addressed.get(number as usize).and_then(|place| found.get(place)).copied();
     for cause in profile.locks.iter_mut().flat_map(|lock| &mut lock.causes) {
-        if let Some(Other::Lock(number)) = cause.other {
+        if let Some(WaitObject::Lock(number)) = cause.other {
             cause.other = find(number);
         }
     }
     profile.stuck.retain_mut(|stuck| match stuck.on {
-        Other::Lock(number) => find(number).inspect(|other| stuck.on = *other).is_some(),
-        Other::Condition(_) => true,
+        WaitObject::Lock(number) => find(number).inspect(|other| stuck.on = *other).is_some(),
+        WaitObject::Condition(_) => true,
     });
     profile.stuck.sort_by_key(|stuck| std::cmp::Reverse(stuck.ns));
 }

@@ -27,8 +27,8 @@ fn frames(stack: &str) -> Vec<(Frame, String)> {
         .collect()
 }
 
-/// Every row by itself, with what calls it and what it calls: whoever changes a row's meaning has to change it here.
-const EXPECTED: &[(&str, Meaning, Whose)] = &[
+/// Every row by itself, with what calls it and what it calls: a change of a row's meaning has to be made here too.
+const EXPECTED: &[(&str, WaitSubject, FutexOwner)] = &[
     ("libc.so.6+0x88@libc.so.6 pthread_mutex_lock@libc.so.6 main", Lock(Mutex), Object(0)),
     ("__lll_lock_wait __pthread_mutex_lock std::mutex::lock work", Lock(Mutex), Object(0)),
     ("___pthread_mutex_lock main", Lock(Mutex), Object(0)),

@@ -3,7 +3,7 @@
 //! The kernel may distrust a counter that the processor calls steady (sockets out of step). We do not ask it: a
 //! counter out of step makes a delay wrong for the thread that is being moved, and deadlines use the other clock.
 
-use super::{ONE_PER_NS, OwnLine};
+use super::{CachePadded, ONE_PER_NS};
 use crate::platform::hardware::os;
 use core::arch::x86_64::{__cpuid, _rdtsc};
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -24,7 +24,7 @@ const CLOCK: u8 = 2;
 
 /// What ticks are. Asked once, since CPUID traps in a virtual machine (tens of microseconds); settled before the
 /// first tick is given out, so that all ticks are of one kind. Threads that race to ask get the same answer.
-static SOURCE: OwnLine<AtomicU8> = OwnLine(AtomicU8::new(UNKNOWN));
+static SOURCE: CachePadded<AtomicU8> = CachePadded(AtomicU8::new(UNKNOWN));
 
 /// The counter.
 #[inline(always)]

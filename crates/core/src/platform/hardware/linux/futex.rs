@@ -5,7 +5,7 @@
 //! form. Neither has to do with the C library's `timespec`: with 32 bits that has the one layout or the other, depending
 //! on the library, its age, and how the program is built. So the layouts here are our own.
 
-use crate::Waited;
+use crate::WaitEnd;
 use crate::platform::kernel::{self, Answer};
 use core::ffi::c_long;
 use core::ptr;
@@ -20,9 +20,9 @@ struct Timespec<T> {
 
 /// What `futex_time64` takes; so does the only form on processors of 64 bits, and under x32, whose times are wide in
 /// every call.
-type Wide = Timespec<i64>;
+type Timespec64 = Timespec<i64>;
 
-const _: () = assert!(size_of::<Wide>() == 16 && core::mem::offset_of!(Wide, nanoseconds) == 8);
+const _: () = assert!(size_of::<Timespec64>() == 16 && core::mem::offset_of!(Timespec64, nanoseconds) == 8);
 
 /// Seconds and nanoseconds of a point of time, which are 2^34 seconds and a billion nanoseconds at most.
 const fn split(ns: u64) -> (i64, i32) {
@@ -30,7 +30,7 @@ const fn split(ns: u64) -> (i64, i32) {
     ((ns / SECOND_NS) as i64, (ns % SECOND_NS) as i32)
 }
 
-impl Wide {
+impl Timespec64 {
     /// The kernel takes what is beyond its own clock for never.
     const fn at(ns: u64) -> Self {
         let (seconds, nanoseconds) = split(ns);
@@ -39,8 +39,8 @@ impl Wide {
 }
 
 /// Sleeps while `*word == expected`, until woken or the monotonic clock reaches `deadline_ns`. `word` is aligned and alive.
-pub(super) fn wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Waited {
-    if form::wait(word, expected, deadline_ns) == Err(libc::ETIMEDOUT) { Waited::TimedOut } else { Waited::Woken }
+pub(super) fn wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
+    if form::wait(word, expected, deadline_ns) == Err(libc::ETIMEDOUT) { WaitEnd::TimedOut } else { WaitEnd::Woken }
 }
 
 /// Wakes at most `n` sleepers on the address; never dereferences it. There is nobody to tell an error.
@@ -71,7 +71,7 @@ mod form {
     use super::*;
 
     pub(super) fn wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Answer {
-        wait_by(libc::SYS_futex, word, expected, deadline_ns.map(Wide::at))
+        wait_by(libc::SYS_futex, word, expected, deadline_ns.map(Timespec64::at))
     }
 
     pub(super) fn wake(word: *const u32, n: u32) -> Answer {
@@ -91,11 +91,11 @@ mod two_forms {
     use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
     /// What the first form takes.
-    pub(super) type Narrow = Timespec<i32>;
+    pub(super) type Timespec32 = Timespec<i32>;
 
-    const _: () = assert!(size_of::<Narrow>() == 8 && core::mem::offset_of!(Narrow, nanoseconds) == 4);
+    const _: () = assert!(size_of::<Timespec32>() == 8 && core::mem::offset_of!(Timespec32, nanoseconds) == 4);
 
-    impl Narrow {
+    impl Timespec32 {
         /// The last second of 68 years stands for all that follow.
         pub(super) fn at(ns: u64) -> Self {
             let (seconds, nanoseconds) = split(ns);
@@ -107,14 +107,14 @@ mod two_forms {
     const TIME64: c_long = 422;
 
     /// On Android the second form is not tried: its programs run under a filter that may kill for calls it does not know.
-    static FORMS: Forms = Forms { is_second_refused: AtomicBool::new(cfg!(target_os = "android")) };
+    static FORMS: CallForm = CallForm { is_second_refused: AtomicBool::new(cfg!(target_os = "android")) };
 
     /// Which form there is: the second, until it has been refused.
-    pub(super) struct Forms {
+    pub(super) struct CallForm {
         pub(super) is_second_refused: AtomicBool,
     }
 
-    impl Forms {
+    impl CallForm {
         /// Makes the call in one form, or in both.
         pub(super) fn call(&self, first: impl FnOnce() -> Answer, second: impl FnOnce() -> Answer) -> Answer {
             if !self.is_second_refused.load(Relaxed) {
@@ -123,7 +123,7 @@ mod two_forms {
                 if !matches!(answer, Err(libc::ENOSYS | libc::EPERM)) {
                     return answer;
                 }
-                // Whoever finds out stores the same.
+                // All threads that find out store the same.
                 self.is_second_refused.store(true, Relaxed);
             }
             first()
@@ -132,8 +132,8 @@ mod two_forms {
 
     pub(super) fn wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> Answer {
         FORMS.call(
-            || wait_by(libc::SYS_futex, word, expected, deadline_ns.map(Narrow::at)),
-            || wait_by(TIME64, word, expected, deadline_ns.map(Wide::at)),
+            || wait_by(libc::SYS_futex, word, expected, deadline_ns.map(Timespec32::at)),
+            || wait_by(TIME64, word, expected, deadline_ns.map(Timespec64::at)),
         )
     }
 
@@ -144,7 +144,7 @@ mod two_forms {
 
 #[cfg(test)]
 mod tests {
-    use super::two_forms::{Forms, Narrow};
+    use super::two_forms::{CallForm, Timespec32};
     use super::*;
     use core::cell::Cell;
     use core::sync::atomic::{AtomicBool, AtomicU32};
@@ -154,21 +154,21 @@ mod tests {
     #[test]
     fn a_point_of_time_is_the_same_in_both_layouts() {
         for (ns, seconds, nanoseconds) in [(0, 0, 0), (1, 0, 1), (SECOND_NS - 1, 0, 999_999_999), (SECOND_NS, 1, 0)] {
-            assert_eq!(Wide::at(ns), Timespec { seconds: seconds.into(), nanoseconds: i64::from(nanoseconds) });
-            assert_eq!(Narrow::at(ns), Timespec { seconds, nanoseconds });
+            assert_eq!(Timespec64::at(ns), Timespec { seconds: seconds.into(), nanoseconds: i64::from(nanoseconds) });
+            assert_eq!(Timespec32::at(ns), Timespec { seconds, nanoseconds });
         }
     }
 
     #[test]
     fn the_far_future_is_never_the_past() {
         let end = (i32::MAX as u64 + 1) * SECOND_NS;
-        assert_eq!(Narrow::at(end - 1), Timespec { seconds: i32::MAX, nanoseconds: 999_999_999 });
+        assert_eq!(Timespec32::at(end - 1), Timespec { seconds: i32::MAX, nanoseconds: 999_999_999 });
         for later in [end, end + 5, u64::MAX] {
-            assert_eq!(Narrow::at(later).seconds, i32::MAX);
-            assert!((0..SECOND_NS as i32).contains(&Narrow::at(later).nanoseconds), "the kernel refuses others");
+            assert_eq!(Timespec32::at(later).seconds, i32::MAX);
+            assert!((0..SECOND_NS as i32).contains(&Timespec32::at(later).nanoseconds), "the kernel refuses others");
         }
-        assert_eq!(Wide::at(end), Timespec { seconds: i64::from(i32::MAX) + 1, nanoseconds: 0 });
-        assert_eq!(Wide::at(u64::MAX), Timespec { seconds: 18_446_744_073, nanoseconds: 709_551_615 });
+        assert_eq!(Timespec64::at(end), Timespec { seconds: i64::from(i32::MAX) + 1, nanoseconds: 0 });
+        assert_eq!(Timespec64::at(u64::MAX), Timespec { seconds: 18_446_744_073, nanoseconds: 709_551_615 });
     }
 
     /// The kernel has to take the far future for a point of time, and not to end the wait with an error.
@@ -184,14 +184,14 @@ mod tests {
                 wake(WORD.as_ptr(), 1);
                 std::thread::yield_now();
             }
-            assert_eq!(sleeper.join().unwrap(), Waited::Woken);
+            assert_eq!(sleeper.join().unwrap(), WaitEnd::Woken);
         }
     }
 
     #[test]
     fn a_second_form_that_is_refused_is_tried_once() {
         for refusal in [libc::ENOSYS, libc::EPERM] {
-            let forms = Forms { is_second_refused: AtomicBool::new(false) };
+            let forms = CallForm { is_second_refused: AtomicBool::new(false) };
             let (n_first, n_second) = (Cell::new(0), Cell::new(0));
             for _ in 0..3 {
                 let first = || (n_first.set(n_first.get() + 1), Ok(7)).1;
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_second_form_that_answers_is_the_only_one() {
-        let forms = Forms { is_second_refused: AtomicBool::new(false) };
+        let forms = CallForm { is_second_refused: AtomicBool::new(false) };
         for answer in [Ok(0), Err(libc::ETIMEDOUT), Err(libc::EAGAIN), Err(libc::EINTR)] {
             assert_eq!(forms.call(|| unreachable!("the second form is there"), || answer), answer);
         }
@@ -219,9 +219,9 @@ mod tests {
         for is_first in [true, false] {
             let deadline = clock() + 20_000_000;
             let answer = if is_first {
-                wait_by(libc::SYS_futex, word.as_ptr(), 0, Some(Narrow::at(deadline)))
+                wait_by(libc::SYS_futex, word.as_ptr(), 0, Some(Timespec32::at(deadline)))
             } else {
-                wait_by(422, word.as_ptr(), 0, Some(Wide::at(deadline)))
+                wait_by(422, word.as_ptr(), 0, Some(Timespec64::at(deadline)))
             };
             assert_eq!(answer, Err(libc::ETIMEDOUT), "the first form: {is_first}");
             assert!((deadline..deadline + SECOND_NS).contains(&clock()), "the first form: {is_first}");

@@ -10,18 +10,18 @@ mod file;
 mod futex;
 mod nodes;
 
-use crate::Waited;
+use crate::WaitEnd;
 use crate::platform::kernel;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Sleeps while `*word == expected`, until woken or the monotonic clock reaches `deadline_ns`.
-pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
     futex::wait(word.as_ptr(), expected, deadline_ns)
 }
 
 /// As [`wait`], for the upper half of `word`: the kernel compares that half only.
-pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
     futex::wait(super::upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
 }
 

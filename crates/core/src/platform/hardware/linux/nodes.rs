@@ -1,7 +1,7 @@
 //! The memory nodes (NUMA) whose cores may run this process.
 //!
-//! Counted once, by the loader, before the program's own code: a lock that asks reads one word. Who asks before, as another
-//! library's constructor may, is told that nothing is known yet.
+//! Counted once, by the loader, before the program's own code: a lock that asks reads one word. A lock that asks
+//! before, as another library's constructor may, is told that nothing is known yet.
 
 use super::cores;
 use super::file;

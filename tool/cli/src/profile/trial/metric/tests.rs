@@ -142,7 +142,7 @@ fn standard_error_counts_where_nothing_else_matches() {
 fn better_is_more_or_less_as_asked() {
     let number = found("x.*", "x 5").unwrap().unwrap();
     let rounds = vec![Round { before: [100.0, 101.0], after: 150.0 }; 3];
-    let mut measured = Measured { first: number, is_less_better: false, rounds };
+    let mut measured = MetricValues { first: number, is_less_better: false, rounds };
     assert_eq!(measured.compared().unwrap().outcome, Outcome::Faster);
     measured.is_less_better = true;
     assert_eq!(measured.compared().unwrap().outcome, Outcome::Slower);
@@ -151,7 +151,7 @@ fn better_is_more_or_less_as_asked() {
 #[test]
 fn a_small_number_keeps_its_digits() {
     let measured =
-        |text| Measured { first: found("x.*", text).unwrap().unwrap(), is_less_better: false, rounds: Vec::new() };
+        |text| MetricValues { first: found("x.*", text).unwrap().unwrap(), is_less_better: false, rounds: Vec::new() };
     assert_eq!(measured("x 1").shown(12_345.6), "12346");
     assert_eq!(measured("x 1k").shown(1.5), "1.50k");
     assert_eq!(measured("x 1 ms").shown(1.5e-7), "1.50e-7 ms");

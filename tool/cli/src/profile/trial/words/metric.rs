@@ -1,10 +1,10 @@
 //! What is said of the number that a program prints.
 
 use super::{Kind, last_line, name, percent, program, quoted, seconds, times};
-use crate::profile::trial::metric::{Fault, Measured, Metric};
+use crate::profile::trial::metric::{Fault, Metric, MetricValues};
 use ondeck_report::Grid;
 use ondeck_report::wording::plain;
-use ondeck_rounds::{Compared, Outcome};
+use ondeck_rounds::{Comparison, Outcome};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -18,9 +18,9 @@ impl Metric {
     }
 }
 
-impl Measured {
+impl MetricValues {
     /// The first sentences.
-    pub(super) fn verdict(&self, program: &str, compared: &Compared) -> String {
+    pub(super) fn verdict(&self, program: &str, compared: &Comparison) -> String {
         let (before, after) = (self.shown(compared.before), self.shown(compared.after));
         let noise = format!("Two runs with glibc's locks differ by {}.", percent(compared.own));
         let verb = if compared.after > compared.before { "rises" } else { "falls" };
@@ -49,7 +49,7 @@ impl Measured {
         )
     }
 
-    pub(super) fn table(&self, metric: &Compared, wall: &Compared, cpu: &Compared) -> Grid {
+    pub(super) fn table(&self, metric: &Comparison, wall: &Comparison, cpu: &Comparison) -> Grid {
         let mut grid = Grid::new(&["lock", "runs", "metric", "least", "most", "run time", "CPU time"], 1);
         let before: Vec<f64> = self.rounds.iter().flat_map(|round| round.before).collect();
         let after: Vec<f64> = self.rounds.iter().map(|round| round.after).collect();
@@ -69,7 +69,7 @@ impl Measured {
 }
 
 /// A program that was thought to run for a fixed time may do more or less work with other locks.
-pub(super) fn run_time_sentence(wall: &Compared) -> Option<String> {
+pub(super) fn run_time_sentence(wall: &Comparison) -> Option<String> {
     let (before, after) = (seconds(wall.before), seconds(wall.after));
     match wall.outcome {
         Outcome::Faster | Outcome::Slower => Some(format!("Its run time changed: {after} instead of {before}.")),

@@ -23,7 +23,7 @@ fn told(results: &Results, is_input_lost: bool) -> (String, Option<String>) {
         pattern: regex_lite::Regex::new("ops/s: ([0-9.]+)").unwrap(),
         is_less_better: measured.is_less_better,
     });
-    let told = Told { command: &command, library: None, metric: metric.as_ref(), results, is_input_lost };
+    let told = TrialReport { command: &command, library: None, metric: metric.as_ref(), results, is_input_lost };
     (told.text(usize::MAX), told.fault())
 }
 
@@ -146,10 +146,12 @@ fn failures_say_how_and_with_which_locks() {
 fn fixed(metric: &[([f64; 2], f64)], is_less_better: bool) -> Results {
     let first =
         Number { value: 1170.0, unit: "k".to_owned(), digits: "1170".to_owned(), matched: "ops/s: 1170".to_owned() };
-    let measured = Measured { first, is_less_better, rounds: rounds(metric) };
+    let measured = MetricValues { first, is_less_better, rounds: rounds(metric) };
     let times = rounds(&[([10.0, 10.01], 10.0); 3]);
-    let printed =
-        [Printed { by_itself: difference(1, "1", "2"), by_locks: difference(1, "1", "3") }, Printed::default()];
+    let printed = [
+        OutputDifferences { by_itself: difference(1, "1", "2"), by_locks: difference(1, "1", "3") },
+        OutputDifferences::default(),
+    ];
     Results { wall: times.clone(), cpu: times, metric: Some(measured), printed, pattern: None }
 }
 

@@ -5,7 +5,7 @@ use crate::{Answer, glibc};
 
 /// How the mutex was had before the wait, and is to be had again.
 #[derive(Clone, Copy)]
-pub(super) struct Had {
+pub(super) struct MutexHold {
     mutex: *const Mutex,
     /// How often beyond the first time, for one of ours.
     count: Option<u32>,
@@ -13,7 +13,7 @@ pub(super) struct Had {
     is_counted: bool,
 }
 
-impl Had {
+impl MutexHold {
     /// Unlocks it. An error, if it is the C library's and that refuses.
     ///
     /// # Safety
@@ -22,9 +22,9 @@ impl Had {
         // SAFETY: as the caller says.
         let here = unsafe { &*mutex };
         if here.kind().is_some() {
-            return Ok(Had { mutex, count: Some(here.leave_for_wait()), is_counted: true });
+            return Ok(MutexHold { mutex, count: Some(here.leave_for_wait()), is_counted: true });
         }
-        // The count of users is changed by whoever has the mutex.
+        // The count of users is changed by the owner of the mutex.
         let is_counted = here.is_mine();
         if is_counted {
             here.expect_waiter();
@@ -32,7 +32,7 @@ impl Had {
         // SAFETY: as the caller says, and it is one that the C library made.
         let answer = unsafe { glibc::unlock(mutex) };
         if answer == 0 {
-            return Ok(Had { mutex, count: None, is_counted });
+            return Ok(MutexHold { mutex, count: None, is_counted });
         }
         if is_counted {
             here.forget_waiter();

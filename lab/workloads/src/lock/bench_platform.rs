@@ -1,9 +1,9 @@
 //! Which locks there are on which platform.
 
-use crate::bench_lock::{OfFamily, VisitLock};
+use crate::bench_lock::{BenchLockVisitor, FamilyVisitor};
+use crate::execution::Execution;
 use crate::peers::{Adaptive, Monitor, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, SimulatedMonitor, Std};
-use crate::tuning::Place;
-use crate::world::World;
+use crate::tuning::TuningSlot;
 use ondeck_core::Hardware;
 use ondeck_lineage::LOCKS;
 use ondeck_sim::Simulated;
@@ -53,7 +53,7 @@ const fn peer(name: &'static str, idea: &'static str) -> LockInfo {
 }
 
 /// A platform that locks are measured on. The family runs on each; others are a platform's own.
-pub trait Ground: World + Place {
+pub trait BenchPlatform: Execution + TuningSlot {
     /// Whether the locks of other libraries are our texts of them here, under the names of the originals.
     const HAS_PORTS_FOR_PEERS: bool;
 
@@ -61,17 +61,17 @@ pub trait Ground: World + Place {
     fn other_locks() -> Vec<LockInfo>;
 
     /// Does `visitor` with the one called `name`; `None` if it is none of them.
-    fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out>;
+    fn with_other_lock<V: BenchLockVisitor>(name: &str, visitor: V) -> Option<V::Output>;
 }
 
-impl Ground for Hardware {
+impl BenchPlatform for Hardware {
     const HAS_PORTS_FOR_PEERS: bool = false;
 
     fn other_locks() -> Vec<LockInfo> {
         [MONITOR].into_iter().chain(PEERS).collect()
     }
 
-    fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out> {
+    fn with_other_lock<V: BenchLockVisitor>(name: &str, visitor: V) -> Option<V::Output> {
         match name {
             "ondeck-monitor" => Some(visitor.visit::<Monitor>()),
             "std" => Some(visitor.visit::<Std>()),
@@ -86,23 +86,23 @@ impl Ground for Hardware {
 }
 
 /// The locks of others are compiled for hardware; here our texts stand for them.
-impl Ground for Simulated {
+impl BenchPlatform for Simulated {
     const HAS_PORTS_FOR_PEERS: bool = true;
 
     fn other_locks() -> Vec<LockInfo> {
         [MONITOR].into_iter().chain(PEERS.into_iter().filter(|peer| port_of(peer.name).is_some())).collect()
     }
 
-    fn with_other_lock<V: VisitLock>(name: &str, visitor: V) -> Option<V::Out> {
+    fn with_other_lock<V: BenchLockVisitor>(name: &str, visitor: V) -> Option<V::Output> {
         if name == MONITOR.name {
             return Some(visitor.visit::<SimulatedMonitor>());
         }
-        ondeck_lineage::with_lock::<Simulated, _>(port_of(name)?, OfFamily(visitor))
+        ondeck_lineage::with_lock::<Simulated, _>(port_of(name)?, FamilyVisitor(visitor))
     }
 }
 
 /// All locks that can be measured on `G`, the family first, in the order in which they are best read.
-pub fn locks_on<G: Ground>() -> Vec<LockInfo> {
+pub fn locks_on<G: BenchPlatform>() -> Vec<LockInfo> {
     let is_shown = |name: &str| !(G::HAS_PORTS_FOR_PEERS && name.ends_with(PORT));
     let family = LOCKS.iter().filter(|entry| is_shown(entry.name));
     let family = family.map(|entry| LockInfo { name: entry.name, idea: entry.idea, peer: false });
@@ -111,13 +111,13 @@ pub fn locks_on<G: Ground>() -> Vec<LockInfo> {
 
 /// The names of the mutexes that programs use today and that can be run on `G`: those of other libraries that we have texts
 /// of; where these stand for them, also those of which there is no original here.
-pub fn peer_names_on<G: Ground>() -> Vec<&'static str> {
+pub fn peer_names_on<G: BenchPlatform>() -> Vec<&'static str> {
     let with_port = PEERS.iter().map(|peer| peer.name).filter(|name| port_of(name).is_some());
     with_port.chain(G::HAS_PORTS_FOR_PEERS.then_some(WITHOUT_ORIGINAL)).collect()
 }
 
 /// The names of [`locks_on`].
-pub fn lock_names_on<G: Ground>() -> Vec<&'static str> {
+pub fn lock_names_on<G: BenchPlatform>() -> Vec<&'static str> {
     locks_on::<G>().iter().map(|lock| lock.name).collect()
 }
 

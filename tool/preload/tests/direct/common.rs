@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const CASE: &str = "ONDECK_DIRECT_CASE";
 
 /// How the process of a test ended.
-pub(crate) struct Ended {
+pub(crate) struct ProcessEnd {
     is_ok: bool,
     pub(crate) signal: Option<i32>,
     /// What it has written, to either output.
@@ -21,7 +21,7 @@ pub(crate) struct Ended {
 /// Runs `body` in a process of its own with that lock, recorded at that rate, if any. `name` is the test's. `None` in that
 /// process.
 #[track_caller]
-pub(crate) fn ended(name: &str, lock: &str, rate: Option<u64>, body: impl FnOnce()) -> Option<Ended> {
+pub(crate) fn ended(name: &str, lock: &str, rate: Option<u64>, body: impl FnOnce()) -> Option<ProcessEnd> {
     let case = format!("{name} {lock}");
     if let Ok(current) = std::env::var(CASE) {
         if current == case {
@@ -40,18 +40,18 @@ pub(crate) fn ended(name: &str, lock: &str, rate: Option<u64>, body: impl FnOnce
     }
     let output = command.output().unwrap();
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-    Some(Ended { is_ok: output.status.success(), signal: output.status.signal(), text, directory })
+    Some(ProcessEnd { is_ok: output.status.success(), signal: output.status.signal(), text, directory })
 }
 
 /// The same of a process that must end well.
 #[track_caller]
-pub(crate) fn passed(name: &str, lock: &str, rate: Option<u64>, body: impl FnOnce()) -> Option<Ended> {
+pub(crate) fn passed(name: &str, lock: &str, rate: Option<u64>, body: impl FnOnce()) -> Option<ProcessEnd> {
     let ended = ended(name, lock, rate, body)?;
     assert!(ended.is_ok && ended.text.contains("through"), "{name}, {lock}: {}", ended.text);
     Some(ended)
 }
 
-impl Ended {
+impl ProcessEnd {
     /// What the process has [`tell`]ed by that name.
     #[track_caller]
     pub(crate) fn told(&self, name: &str) -> u64 {
@@ -117,34 +117,34 @@ pub(crate) fn pass() {
 
 /// Between which instants something happened.
 #[derive(Clone, Copy)]
-pub(crate) struct When {
+pub(crate) struct TimeRange {
     before: Instant,
     after: Instant,
 }
 
-pub(crate) fn when<T>(act: impl FnOnce() -> T) -> (T, When) {
+pub(crate) fn when<T>(act: impl FnOnce() -> T) -> (T, TimeRange) {
     let before = Instant::now();
     let result = act();
-    (result, When { before, after: Instant::now() })
+    (result, TimeRange { before, after: Instant::now() })
 }
 
-impl When {
+impl TimeRange {
     /// Hands on how many ns may have passed from this to the other.
-    pub(crate) fn tell_until(self, end: When, name: &str) {
+    pub(crate) fn tell_until(self, end: TimeRange, name: &str) {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap();
         tell(&format!("{name}_least"), ns(end.before.saturating_duration_since(self.after)).saturating_sub(1));
         tell(&format!("{name}_most"), ns(end.after - self.before) + 1);
     }
 }
 
-impl When {
+impl TimeRange {
     /// Hands on how long it took at most.
     pub(crate) fn tell_itself(self, name: &str) {
-        self.tell_around(When { before: self.after, after: self.after }, name);
+        self.tell_around(TimeRange { before: self.after, after: self.after }, name);
     }
 
     /// Hands on how long it took, at least as long as what went on meanwhile.
-    pub(crate) fn tell_around(self, inside: When, name: &str) {
+    pub(crate) fn tell_around(self, inside: TimeRange, name: &str) {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap();
         tell(&format!("{name}_least"), ns(inside.after - inside.before).saturating_sub(1));
         tell(&format!("{name}_most"), ns(self.after - self.before) + 1);
@@ -153,7 +153,7 @@ impl When {
 
 /// Whether a time lies between those that were handed on by that name.
 #[track_caller]
-pub(crate) fn assert_between(ended: &Ended, name: &str, ns: u64) {
+pub(crate) fn assert_between(ended: &ProcessEnd, name: &str, ns: u64) {
     let (least, most) = (ended.told(&format!("{name}_least")), ended.told(&format!("{name}_most")));
     assert!((least..=most).contains(&ns), "{name}: {ns}, and not {least} to {most}");
 }

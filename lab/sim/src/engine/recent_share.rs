@@ -11,13 +11,13 @@ pub(super) const ALL: u64 = 1000;
 
 /// Which part of the time a CPU was busy of late, or a thread could run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Recently {
+pub(super) struct RecentShare {
     /// In so many parts: [`PARTS`].
     share: u64,
     until: u64,
 }
 
-impl Recently {
+impl RecentShare {
     /// So it was from the last call on.
     pub(super) fn was(&mut self, is_so: bool, until: u64) {
         let ps = until.saturating_sub(self.until);
@@ -50,7 +50,7 @@ mod tests {
 
     /// Busy for a second, then for `n` steps of `step` busy or not, in turn.
     fn after_steps(n: u64, step: u64, busy_in: impl Fn(u64) -> bool) -> u64 {
-        let mut recently = Recently::default();
+        let mut recently = RecentShare::default();
         recently.was(true, 1000 * MS);
         for at in 1..=n {
             recently.was(busy_in(at), 1000 * MS + at * step);

@@ -3,11 +3,11 @@
 //! A run knows cache lines by their addresses. So nothing that threads have shared is freed before the run is over: what
 //! came to lie there next would find the line in some core, or not, as the allocator pleases.
 
-use super::{Alone, Usage, World};
+use super::{CachePadded, Execution, Usage};
 use ondeck_core::Platform;
 use ondeck_lineage::monitor::{Pool, Side};
 use ondeck_sim::machine::Machine;
-use ondeck_sim::{Failure, Options, Outcome, Simulated, Spent, Thread};
+use ondeck_sim::{Failure, Options, Outcome, Simulated, Thread, TimeBreakdown};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -16,21 +16,21 @@ thread_local! {
     /// What the run on this thread of the system has shared.
     static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
     /// Its side objects, and the indices of those that no monitor has.
-    static SIDES: RefCell<Sides> = const { RefCell::new(Sides { all: Vec::new(), free: Vec::new() }) };
+    static SIDES: RefCell<SideObjects> = const { RefCell::new(SideObjects { all: Vec::new(), free: Vec::new() }) };
     /// Its seed.
     static SEED: Cell<u64> = const { Cell::new(0) };
 }
 
 /// As [`ondeck_sim::run`], with nothing left of the run before.
 pub(crate) fn run<R>(machine: &Machine, options: &Options, root: impl FnOnce() -> R) -> Result<Outcome<R>, Failure> {
-    SIDES.with_borrow_mut(|sides| *sides = Sides::default());
+    SIDES.with_borrow_mut(|sides| *sides = SideObjects::default());
     SEED.set(options.seed);
     let outcome = ondeck_sim::run(machine, options, root);
     drop(KEPT.take());
     outcome
 }
 
-impl World for Simulated {
+impl Execution for Simulated {
     const NAME: &'static str = "sim";
 
     type Thread = Thread;
@@ -83,7 +83,7 @@ impl World for Simulated {
         Some(SEED.get())
     }
 
-    fn spent() -> Option<Spent> {
+    fn spent() -> Option<TimeBreakdown> {
         Some(Simulated::spent())
     }
 
@@ -102,15 +102,15 @@ impl World for Simulated {
 
 /// The side objects of a run.
 #[derive(Default)]
-struct Sides {
-    all: Vec<&'static Alone<Side<Simulated>>>,
+struct SideObjects {
+    all: Vec<&'static CachePadded<Side<Simulated>>>,
     free: Vec<u32>,
 }
 
 /// Where simulated monitors find their side objects.
-pub(crate) struct SidesPerRun;
+pub(crate) struct SideObjectsOfRun;
 
-impl Pool<Simulated> for SidesPerRun {
+impl Pool<Simulated> for SideObjectsOfRun {
     fn side(index: u32) -> &'static Side<Simulated> {
         SIDES.with_borrow(|sides| &sides.all[index as usize].0)
     }
@@ -121,7 +121,7 @@ impl Pool<Simulated> for SidesPerRun {
                 return Some(index);
             }
             // Never freed: a reference to it is for ever, and the next run wants one whose line nobody has touched.
-            sides.all.push(Box::leak(Box::new(Alone(Side::new()))));
+            sides.all.push(Box::leak(Box::new(CachePadded(Side::new()))));
             Some(sides.all.len() as u32 - 1)
         })
     }

@@ -3,14 +3,14 @@
 use super::FutexCollector;
 use super::cells::Cells;
 use crate::collect::Run;
-use crate::profile::{Ended, Process};
+use crate::profile::{Process, ProcessEnd};
 use crate::symbols::{Module, Source};
 use ondeck_trace::{Image, Tracer, Wait};
 use std::collections::HashMap;
 
 /// What was told until an instant. It needs no tracer any more, so that [`Namer`](super::Namer) can make a profile of it
 /// while the tracer goes on.
-pub struct Told {
+pub struct FutexSnapshot {
     pub(super) run: Run,
     pub(super) now_ns: u64,
     /// When it began, if that was at the last snapshot.
@@ -31,8 +31,8 @@ pub struct Told {
     pub(super) cut_stacks: u64,
 }
 
-impl Told {
-    pub(super) fn of(collector: &FutexCollector, now_ns: u64, snapshot_from_ns: Option<u64>) -> Told {
+impl FutexSnapshot {
+    pub(super) fn of(collector: &FutexCollector, now_ns: u64, snapshot_from_ns: Option<u64>) -> FutexSnapshot {
         let tracer = &collector.tracer;
         let recent = collector.recent.as_ref().filter(|_| snapshot_from_ns.is_some());
         let cells = recent.unwrap_or(&collector.cells).clone();
@@ -44,7 +44,7 @@ impl Told {
                 stacks.entry(number).or_insert_with(|| tracer.stack(number).to_vec());
             }
         }
-        Told {
+        FutexSnapshot {
             now_ns,
             snapshot_from_ns,
             cells,
@@ -97,10 +97,10 @@ impl FutexCollector {
             to: since(image.to_ns.unwrap_or(now_ns)),
             // The kernel's record of an end does not say how it came.
             ended: match image.to_ns {
-                None if !self.has_ended => Ended::Running,
-                Some(_) if self.killed != Some(image.pid) => Ended::Exit,
-                None if self.killed.is_none() => Ended::Running,
-                _ => Ended::Abruptly,
+                None if !self.has_ended => ProcessEnd::Running,
+                Some(_) if self.killed != Some(image.pid) => ProcessEnd::Exit,
+                None if self.killed.is_none() => ProcessEnd::Running,
+                _ => ProcessEnd::Abruptly,
             },
         }
     }

@@ -1,7 +1,7 @@
 //! A process of its own for each test, a recording in it, and clocks that say between which instants something happened.
 
 use ondeck_record::read::{Lock, Reader, Sample};
-use ondeck_record::{Charging, Source, Wish};
+use ondeck_record::{ChargeMode, RecordOptions, Source};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fs::File;
@@ -33,10 +33,10 @@ pub(crate) fn in_its_own_process(name: &str, rate: u64, body: impl FnOnce(&Path)
 }
 
 /// Begins to record this process.
-pub(crate) fn start(charging: Charging) {
-    let wish = Wish::of_environment().expect("the environment asks");
+pub(crate) fn start(charging: ChargeMode) {
+    let options = RecordOptions::of_environment().expect("the environment asks");
     ondeck_record::ask_loader();
-    assert!(ondeck_record::start(&wish, "a lock", charging, Source::Program));
+    assert!(ondeck_record::start(&options, "a lock", charging, Source::Program));
 }
 
 /// The recordings in a directory, in the order of their names.
@@ -80,7 +80,7 @@ pub(crate) fn part(directory: &Path, field: usize) -> (u64, u64) {
 
 /// Between which instants something happened.
 #[derive(Clone, Copy)]
-pub(crate) struct When {
+pub(crate) struct TimeRange {
     before: Instant,
     after: Instant,
 }
@@ -100,15 +100,15 @@ pub(crate) fn further_in<T>(n_calls: u32, act: &mut dyn FnMut() -> T) -> T {
 }
 
 /// Does it from here, and says when.
-pub(crate) fn when<T>(act: impl FnOnce() -> T) -> (T, When) {
+pub(crate) fn when<T>(act: impl FnOnce() -> T) -> (T, TimeRange) {
     let before = Instant::now();
     let result = from_here(act);
-    (result, When { before, after: Instant::now() })
+    (result, TimeRange { before, after: Instant::now() })
 }
 
-impl When {
+impl TimeRange {
     /// How many ns may have passed from this to the other.
-    pub(crate) fn until(self, end: When) -> RangeInclusive<u64> {
+    pub(crate) fn until(self, end: TimeRange) -> RangeInclusive<u64> {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap();
         // The other clock has the same source, and may be cut to a whole number elsewhere.
         ns(end.before.saturating_duration_since(self.after)).saturating_sub(1)..=ns(end.after - self.before) + 1
@@ -126,17 +126,17 @@ pub(crate) fn pass(us: u64) {
 }
 
 /// The system's allocator, which counts.
-struct Counting;
+struct CountingAllocator;
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: CountingAllocator = CountingAllocator;
 
 thread_local! {
     static N_ALLOCATED: Cell<u64> = const { Cell::new(0) };
 }
 
 // SAFETY: the system's, whatever is counted.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         N_ALLOCATED.with(|n| n.set(n.get() + 1));
         // SAFETY: the caller's promise is the same.

@@ -3,36 +3,36 @@
 //! Test files of models import these names, which then hide those of `ondeck_lineage`.
 
 use ondeck_lineage::{
-    Defaults, Tuned, coreclr_monitor, coreclr_monitor_before, parking_lot_012_port, parking_lot_port,
+    Defaults, TuningSource, coreclr_monitor, coreclr_monitor_before, parking_lot_012_port, parking_lot_port,
     pthread_adaptive_port, std_port, swift,
 };
 
 /// The fewest turns that take every branch.
 #[derive(Clone, Copy, Debug)]
-pub struct Brief;
+pub struct ShortSpin;
 
 /// Two pauses, of one and two, in each round, and one round on the fat form.
-impl Tuned<coreclr_monitor_before::Tuning> for Brief {
+impl TuningSource<coreclr_monitor_before::Tuning> for ShortSpin {
     const TUNING: coreclr_monitor_before::Tuning =
         coreclr_monitor_before::Tuning { first_pauses: 1, factor: 2, most_pauses_per_core: 1, rounds: 1 };
 }
 
 /// Two turns, and relief as soon as the clock of a model shows another millisecond.
-impl Tuned<coreclr_monitor::Tuning> for Brief {
+impl TuningSource<coreclr_monitor::Tuning> for ShortSpin {
     const TUNING: coreclr_monitor::Tuning = coreclr_monitor::Tuning {
         spins: 2,
         starved_after_ms: 1,
-        ..<Defaults as Tuned<coreclr_monitor::Tuning>>::TUNING
+        ..<Defaults as TuningSource<coreclr_monitor::Tuning>>::TUNING
     };
 }
 
 /// Two looks.
-impl Tuned<std_port::Tuning> for Brief {
+impl TuningSource<std_port::Tuning> for ShortSpin {
     const TUNING: std_port::Tuning = std_port::Tuning { pauses: 1 };
 }
 
 /// Two peeks: a pause, and one or two that are within the budget.
-impl Tuned<pthread_adaptive_port::Tuning> for Brief {
+impl TuningSource<pthread_adaptive_port::Tuning> for ShortSpin {
     const TUNING: pthread_adaptive_port::Tuning =
         pthread_adaptive_port::Tuning { most_pauses: 5, more_pauses: 5, most_backoff: 2 };
 }
@@ -41,36 +41,36 @@ impl Tuned<pthread_adaptive_port::Tuning> for Brief {
 const ONE_PAUSE: parking_lot_port::Spins = parking_lot_port::Spins { first_pauses: 1, pause_rounds: 1, yields: 0 };
 
 /// Relief is due at the first slow release, and then where a clock leaps.
-impl Tuned<parking_lot_012_port::Tuning> for Brief {
+impl TuningSource<parking_lot_012_port::Tuning> for ShortSpin {
     const TUNING: parking_lot_012_port::Tuning =
         parking_lot_012_port::Tuning { spins: ONE_PAUSE, longest_fair_gap_ns: 1_000 };
 }
 
-impl Tuned<parking_lot_port::Tuning> for Brief {
+impl TuningSource<parking_lot_port::Tuning> for ShortSpin {
     const TUNING: parking_lot_port::Tuning = parking_lot_port::Tuning { spins: ONE_PAUSE };
 }
 
 /// Two looks, unless anybody sleeps.
-impl Tuned<swift::Tuning> for Brief {
+impl TuningSource<swift::Tuning> for ShortSpin {
     const TUNING: swift::Tuning = swift::Tuning { looks: 2, pauses_per_look: 1, most_depth: 1 };
 }
 
 /// The monitor after the change, spinning briefly.
-pub type RawCoreclrMonitor<P> = ondeck_lineage::RawCoreclrMonitor<P, Brief>;
+pub type RawCoreclrMonitor<P> = ondeck_lineage::RawCoreclrMonitor<P, ShortSpin>;
 
 /// The monitor before the change, spinning briefly.
-pub type RawCoreclrMonitorBefore<P> = ondeck_lineage::RawCoreclrMonitorBefore<P, Brief>;
+pub type RawCoreclrMonitorBefore<P> = ondeck_lineage::RawCoreclrMonitorBefore<P, ShortSpin>;
 
 /// The mutex of Rust's standard library, spinning briefly.
-pub type RawStdPort<P> = ondeck_lineage::RawStdPort<P, Brief>;
+pub type RawStdPort<P> = ondeck_lineage::RawStdPort<P, ShortSpin>;
 
 /// The adaptive mutex of glibc, spinning briefly.
-pub type RawPthreadAdaptivePort<P> = ondeck_lineage::RawPthreadAdaptivePort<P, Brief>;
+pub type RawPthreadAdaptivePort<P> = ondeck_lineage::RawPthreadAdaptivePort<P, ShortSpin>;
 /// The mutex of parking_lot 0.12, spinning briefly.
-pub type RawParkingLot012Port<P> = ondeck_lineage::RawParkingLot012Port<P, Brief>;
+pub type RawParkingLot012Port<P> = ondeck_lineage::RawParkingLot012Port<P, ShortSpin>;
 
 /// The mutex of parking_lot 0.13, spinning briefly.
-pub type RawParkingLotPort<P> = ondeck_lineage::RawParkingLotPort<P, Brief>;
+pub type RawParkingLotPort<P> = ondeck_lineage::RawParkingLotPort<P, ShortSpin>;
 
 /// Swift's mutex, spinning briefly.
-pub type RawSwift<P> = ondeck_lineage::RawSwift<P, Brief>;
+pub type RawSwift<P> = ondeck_lineage::RawSwift<P, ShortSpin>;

@@ -1,4 +1,4 @@
-//! A world whose 64-bit words are narrower: the counter of the flagship has fewer bits, or none.
+//! A harness whose 64-bit words are narrower: the counter of the flagship has fewer bits, or none.
 //!
 //! The flagship counts releases in eleven bits of its word, and its compare-exchanges compare whole words. On hardware the
 //! counter comes round after 2048 releases, so that a word may be met again that means another time; no model has so many
@@ -9,12 +9,12 @@
 //! them, and what is carried out of it goes where it goes on hardware. They read as ones if what is left of the counter is full
 //! and the lock is taken, so that an alarm looks like one, and else as zeros: a word that is an address has neither.
 
-use crate::world::{Job, World};
+use crate::harness::{Harness, Job};
 use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
 use core::sync::atomic::Ordering;
-use ondeck_core::{Atomic, Platform, Running, Step, ThreadId, Waited};
+use ondeck_core::{Atomic, Platform, RunState, Step, ThreadId, WaitEnd};
 
 /// How many bits to take from the counter of the flagship's word to leave it two of its eleven.
 pub const TWO_BITS: u32 = 9;
@@ -30,17 +30,17 @@ const fn missing(cut: u32) -> u64 {
 }
 
 /// The platform `P` with 64-bit words whose counter is `CUT` bits narrower.
-pub struct Narrow<P, const CUT: u32>(PhantomData<fn() -> P>);
+pub struct NarrowCounter<P, const CUT: u32>(PhantomData<fn() -> P>);
 
-impl<P, const CUT: u32> Clone for Narrow<P, CUT> {
+impl<P, const CUT: u32> Clone for NarrowCounter<P, CUT> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P, const CUT: u32> Copy for Narrow<P, CUT> {}
+impl<P, const CUT: u32> Copy for NarrowCounter<P, CUT> {}
 
-impl<P, const CUT: u32> fmt::Debug for Narrow<P, CUT> {
+impl<P, const CUT: u32> fmt::Debug for NarrowCounter<P, CUT> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Narrow({CUT} bits less)")
     }
@@ -99,12 +99,12 @@ impl<A: Atomic<u64>, const CUT: u32> Atomic<u64> for Word<A, CUT> {
     }
 }
 
-impl<P: Platform, const CUT: u32> Platform for Narrow<P, CUT> {
+impl<P: Platform, const CUT: u32> Platform for NarrowCounter<P, CUT> {
     type U32 = P::U32;
     type U64 = Word<P::U64, CUT>;
     type Ptr<T: 'static> = P::Ptr<T>;
 
-    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on(word: &Self::U32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
         P::wait_on(word, expected, deadline_ns)
     }
 
@@ -112,7 +112,7 @@ impl<P: Platform, const CUT: u32> Platform for Narrow<P, CUT> {
         P::wake(word, n);
     }
 
-    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> Waited {
+    fn wait_on_upper(word: &Self::U64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
         P::wait_on_upper(&word.0, kept::<CUT>(expected), deadline_ns)
     }
 
@@ -176,7 +176,7 @@ impl<P: Platform, const CUT: u32> Platform for Narrow<P, CUT> {
         P::fits(address, bits)
     }
 
-    fn is_running(thread: ThreadId) -> Running {
+    fn is_running(thread: ThreadId) -> RunState {
         P::is_running(thread)
     }
 
@@ -189,20 +189,20 @@ impl<P: Platform, const CUT: u32> Platform for Narrow<P, CUT> {
     }
 }
 
-/// The world `W` with narrower counters.
+/// The harness `H` with narrower counters.
 #[derive(Debug)]
-pub struct NarrowWorld<W, const CUT: u32>(PhantomData<fn() -> W>);
+pub struct NarrowCounterHarness<H, const CUT: u32>(PhantomData<fn() -> H>);
 
-impl<W: World, const CUT: u32> World for NarrowWorld<W, CUT> {
-    type Platform = Narrow<W::Platform, CUT>;
-    type Cell = W::Cell;
+impl<H: Harness, const CUT: u32> Harness for NarrowCounterHarness<H, CUT> {
+    type Platform = NarrowCounter<H::Platform, CUT>;
+    type Cell = H::Cell;
 
     fn run(jobs: Vec<Job>) {
-        W::run(jobs);
+        H::run(jobs);
     }
 
     unsafe fn free<T: 'static>(object: *mut T) {
         // SAFETY: the caller owes the same.
-        unsafe { W::free(object) };
+        unsafe { H::free(object) };
     }
 }

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 ///
 /// A thread of its own makes them, publishes them holding 0, stores 1 and ends, before anything is explored. The store
 /// is relaxed and happens before nothing, so a later load may return either value, in every thread and every schedule.
-pub(crate) struct Coins {
+pub(crate) struct LoomChoices {
     pub(crate) expiry: AtomicU32,
     pub(crate) leap: AtomicU32,
     pub(crate) spurious: AtomicU32,
 }
 
-impl Coins {
+impl LoomChoices {
     pub(crate) fn mint() -> Arc<Self> {
         loom::stop_exploring();
         let minted = Arc::new(Mutex::new(None));
@@ -22,7 +22,7 @@ impl Coins {
         let (mint, publish) = (minted.clone(), is_published.clone());
         loom::thread::spawn(move || {
             let coin = || AtomicU32::new(0);
-            let coins = Arc::new(Coins { expiry: coin(), leap: coin(), spurious: coin() });
+            let coins = Arc::new(LoomChoices { expiry: coin(), leap: coin(), spurious: coin() });
             *mint.lock().expect("nobody panics while holding it") = Some(coins.clone());
             publish.store(1, Release);
             for coin in [&coins.expiry, &coins.leap, &coins.spurious] {

@@ -1,20 +1,20 @@
-//! What a property needs of the world it is run in, besides the lock's platform.
+//! What a property needs of the harness it is run in, besides the lock's platform.
 
 use ondeck_core::Platform;
 
 /// What one thread of a property does.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// What a thread panics with that ends in its sleep, where the world lets threads do so.
+/// What a thread panics with that ends in its sleep, where the harness lets threads do so.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended;
+pub struct EndInSleep;
 
 /// A place where locks can be run and watched.
-pub trait World: 'static {
-    /// The seam's implementation here.
+pub trait Harness: 'static {
+    /// The platform that locks have here.
     type Platform: Platform;
     /// Data that only the lock protects.
-    type Cell: Guarded;
+    type Cell: CheckedCell;
 
     /// Runs all jobs, each on a thread of its own, and returns when the last has finished.
     fn run(jobs: Vec<Job>);
@@ -26,8 +26,8 @@ pub trait World: 'static {
     unsafe fn free<T: 'static>(object: *mut T);
 }
 
-/// A number without any synchronisation of its own, in a place where the world notices unsynchronised access.
-pub trait Guarded: Send + Sync + 'static {
+/// A number without any synchronisation of its own, in a place where the harness notices unsynchronised access.
+pub trait CheckedCell: Send + Sync + 'static {
     /// A cell that holds `value`.
     fn new(value: u64) -> Self;
 
@@ -35,6 +35,6 @@ pub trait Guarded: Send + Sync + 'static {
     ///
     /// # Safety
     /// The lock under test claims that the calling thread is alone here. A lock that lies causes a data race, which
-    /// the modelled worlds report and which on hardware shows as a lost update.
+    /// the modelled harnesses report and which on hardware shows as a lost update.
     unsafe fn update(&self, change: impl FnOnce(u64) -> u64) -> u64;
 }

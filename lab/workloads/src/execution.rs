@@ -1,7 +1,7 @@
 //! What a workload needs of an execution besides what a lock needs: threads, work, lines of memory, and the books the
 //! system keeps.
 //!
-//! A workload is written once over a lock and a [`World`]. Everything that it does to shared memory goes through the
+//! A workload is written once over a lock and an [`Execution`]. Everything that it does to shared memory goes through the
 //! atomics of [`Platform`], so that a simulated machine charges for it. What the measuring does (counting operations,
 //! knowing when to stop) does not: it uses ordinary atomics and is free of charge there.
 
@@ -10,8 +10,8 @@ pub(crate) mod simulated;
 pub use ondeck_core::Hardware;
 pub use ondeck_sim::Simulated;
 
-use ondeck_core::{Atomic, Platform, Waited};
-use ondeck_sim::{Random, Spent};
+use ondeck_core::{Atomic, Platform, WaitEnd};
+use ondeck_sim::{Random, TimeBreakdown};
 use std::hint::black_box;
 use std::mem;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -24,7 +24,7 @@ pub fn cpus() -> u32 {
 
 /// Something alone on its cache lines. Two lines, because processors fetch them in pairs.
 #[repr(align(128))]
-pub(crate) struct Alone<T>(pub(crate) T);
+pub(crate) struct CachePadded<T>(pub(crate) T);
 
 /// What the process has used since it began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +36,7 @@ pub struct Usage {
 }
 
 /// An execution that threads can be started in and measured in.
-pub trait World: Platform {
+pub trait Execution: Platform {
     /// What the column `platform` of a result says.
     const NAME: &'static str;
 
@@ -93,7 +93,7 @@ pub trait World: Platform {
     }
 
     /// Where the time of all threads has gone so far; `None` where it cannot be known.
-    fn spent() -> Option<Spent> {
+    fn spent() -> Option<TimeBreakdown> {
         None
     }
 
@@ -111,7 +111,7 @@ pub trait World: Platform {
         let never = Self::U32::new(0);
         let deadline_ns = Self::now_ns() + ns;
         // Ends at the deadline: nobody else knows the word, so nothing but spurious wakes comes before.
-        while Self::wait_on(&never, 0, Some(deadline_ns)) != Waited::TimedOut {}
+        while Self::wait_on(&never, 0, Some(deadline_ns)) != WaitEnd::TimedOut {}
     }
 
     /// How many nanoseconds one of [`Platform::ticks`] lasts.
@@ -124,7 +124,7 @@ pub trait World: Platform {
 /// Stack of a worker: workloads need a few pages, and there may be a thousand of them.
 const STACK_BYTES: usize = 128 * 1024;
 
-impl World for Hardware {
+impl Execution for Hardware {
     const NAME: &'static str = "hardware";
 
     type Thread = std::thread::JoinHandle<()>;
@@ -215,7 +215,7 @@ fn pin(thread: &std::thread::JoinHandle<()>, core: u32) -> Result<(), String> {
     use std::os::unix::thread::JoinHandleExt;
     // SAFETY: an all-zero set is a valid, empty set.
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
-    // SAFETY: sets one bit of a set that we own; `core` comes from `World::cores` and is below the size of the set.
+    // SAFETY: sets one bit of a set that we own; `core` comes from `Execution::cores` and is below the size of the set.
     unsafe { libc::CPU_SET(core as usize, &mut set) };
     // SAFETY: the handle has not been joined, so its pthread is valid; the set is read only.
     let error = unsafe { libc::pthread_setaffinity_np(thread.as_pthread_t(), size_of::<libc::cpu_set_t>(), &set) };

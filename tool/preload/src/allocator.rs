@@ -8,10 +8,10 @@ use core::sync::atomic::{
     Ordering::{AcqRel, Acquire},
 };
 
-struct Room;
+struct RecorderAllocator;
 
 #[global_allocator]
-static ROOM: Room = Room;
+static ALLOCATOR: RecorderAllocator = RecorderAllocator;
 
 const PIECE: usize = 1 << 20;
 
@@ -23,7 +23,7 @@ fn map(length: usize) -> usize {
 }
 
 // SAFETY: each answer is memory of its own, of the system's zeros, large enough and aligned, and stays.
-unsafe impl GlobalAlloc for Room {
+unsafe impl GlobalAlloc for RecorderAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let size = layout.size();
         // A large one, or one that wants more than the system's own alignment, has a mapping of its own.
@@ -68,7 +68,7 @@ mod tests {
     fn take(size: usize, align: usize) -> usize {
         let layout = Layout::from_size_align(size, align).unwrap();
         // SAFETY: the size is not 0.
-        let block = unsafe { Room.alloc(layout) };
+        let block = unsafe { RecorderAllocator.alloc(layout) };
         assert!(!block.is_null() && block.addr().is_multiple_of(align), "{block:?} for {layout:?}");
         // SAFETY: it is ours, and of that length.
         let bytes = unsafe { core::slice::from_raw_parts_mut(block, size) };
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn there_may_be_no_memory() {
         // SAFETY: the size is not 0.
-        let huge = unsafe { Room.alloc(Layout::from_size_align(1 << 60, 1).unwrap()) };
+        let huge = unsafe { RecorderAllocator.alloc(Layout::from_size_align(1 << 60, 1).unwrap()) };
         assert!(huge.is_null());
         crate::process::tests::in_child(|| {
             let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -133,7 +133,7 @@ mod tests {
             // The piece in use has less than five such blocks.
             let blocks = [(); 8].map(|()| {
                 // SAFETY: the size is not 0.
-                unsafe { Room.alloc(Layout::from_size_align(PIECE / 4, 1).unwrap()) }
+                unsafe { RecorderAllocator.alloc(Layout::from_size_align(PIECE / 4, 1).unwrap()) }
             });
             // SAFETY: reads the limits.
             unsafe { libc::setrlimit(libc::RLIMIT_AS, &before) };

@@ -1,4 +1,4 @@
-//! Atomics of the modelled worlds: those of the model checker, plus a witness that notices touches after the end of
+//! Atomics of the modelled harnesses: those of the model checker, plus a witness that notices touches after the end of
 //! their life and reports what was done to which address.
 
 use core::sync::atomic::Ordering;
@@ -20,17 +20,17 @@ pub trait Witness: Send + Sync {
     /// The atomic is about to be accessed; the model checker may switch threads before it is.
     fn before(&self);
     /// The atomic at `address` has been accessed, with no switch of threads since. It may be at the end of its life;
-    /// the modelled worlds keep the memory.
+    /// the modelled harnesses keep the memory.
     fn after(&self, address: usize, access: Access);
 }
 
 /// An atomic and its witness.
-pub struct Watched<A, W> {
+pub struct WitnessedAtomic<A, W> {
     inner: A,
     witness: W,
 }
 
-impl<A, W: Witness> Watched<A, W> {
+impl<A, W: Witness> WitnessedAtomic<A, W> {
     fn access<R>(&self, operation: impl FnOnce(&A) -> R, access: impl FnOnce(&R) -> Access) -> R {
         self.witness.before();
         let result = operation(&self.inner);
@@ -39,8 +39,8 @@ impl<A, W: Witness> Watched<A, W> {
     }
 }
 
-impl<A, W> Watched<A, W> {
-    /// The atomic alone, for what the world itself does with it.
+impl<A, W> WitnessedAtomic<A, W> {
+    /// The atomic alone, for what the harness itself does with it.
     pub(crate) fn inner(&self) -> &A {
         &self.inner
     }
@@ -57,9 +57,9 @@ fn change_if(changed: bool) -> Access {
 /// Implements [`Atomic`] for a watched integer of a model checker.
 macro_rules! watched_integer {
     ($atomic:ty, $value:ty, $store:ident) => {
-        impl<W: Witness> Atomic<$value> for Watched<$atomic, W> {
+        impl<W: Witness> Atomic<$value> for WitnessedAtomic<$atomic, W> {
             fn new(value: $value) -> Self {
-                Watched { inner: <$atomic>::new(value), witness: W::new() }
+                WitnessedAtomic { inner: <$atomic>::new(value), witness: W::new() }
             }
             fn load(&self, order: Ordering) -> $value {
                 self.access(|atomic| atomic.load(order), look)
@@ -113,9 +113,9 @@ macro_rules! watched_integer {
 /// Implements [`AtomicPointer`] for a watched pointer of a model checker.
 macro_rules! watched_pointer {
     ($atomic:ident, $store:ident) => {
-        impl<T, W: Witness> AtomicPointer<T> for Watched<$atomic<T>, W> {
+        impl<T, W: Witness> AtomicPointer<T> for WitnessedAtomic<$atomic<T>, W> {
             fn new(pointer: *mut T) -> Self {
-                Watched { inner: $atomic::new(pointer), witness: W::new() }
+                WitnessedAtomic { inner: $atomic::new(pointer), witness: W::new() }
             }
             fn load(&self, order: Ordering) -> *mut T {
                 self.access(|atomic| atomic.load(order), look)

@@ -5,10 +5,10 @@
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use ondeck_core::{Atomic, Platform, Waited};
+use ondeck_core::{Atomic, Platform, WaitEnd};
 use ondeck_lineage::{Entry, Promises, RawLock, RawTimedLock};
 
-/// What is wrong with a specimen.
+/// What is wrong with the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing.
@@ -35,14 +35,14 @@ pub enum Fault {
     CrowdPolls,
 }
 
-/// Chooses the fault of a [`Specimen`] by type.
-pub trait Seeded: Send + Sync + 'static {
+/// Chooses the fault of a [`FaultyLock`] by type.
+pub trait FaultChoice: Send + Sync + 'static {
     /// The fault.
     const FAULT: Fault;
 }
 
 /// The lock. See the module's text.
-pub struct Specimen<P: Platform, S: Seeded> {
+pub struct FaultyLock<P: Platform, S: FaultChoice> {
     word: P::U32,
     fault: PhantomData<fn() -> S>,
 }
@@ -50,11 +50,11 @@ pub struct Specimen<P: Platform, S: Seeded> {
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 const CROWDED: u32 = 2;
-/// The bits of the value, and one that no healthy specimen sets.
+/// The bits of the value, and one that no healthy lock sets.
 const VALUE: u32 = 3;
 const MARK: u32 = 4;
 
-impl<P: Platform, S: Seeded> Specimen<P, S> {
+impl<P: Platform, S: FaultChoice> FaultyLock<P, S> {
     fn has(fault: Fault) -> bool {
         S::FAULT == fault
     }
@@ -69,7 +69,7 @@ impl<P: Platform, S: Seeded> Specimen<P, S> {
                 }
                 continue;
             }
-            if P::wait_on(&self.word, CROWDED, deadline_ns) == Waited::TimedOut {
+            if P::wait_on(&self.word, CROWDED, deadline_ns) == WaitEnd::TimedOut {
                 return Self::has(Fault::ClaimsAfterTimeout);
             }
             if Self::has(Fault::ForgetsOthers) && self.word.compare_exchange(FREE, HELD, order, Relaxed).is_ok() {
@@ -80,11 +80,11 @@ impl<P: Platform, S: Seeded> Specimen<P, S> {
     }
 }
 
-impl<P: Platform, S: Seeded> RawLock for Specimen<P, S> {
+impl<P: Platform, S: FaultChoice> RawLock for FaultyLock<P, S> {
     type Platform = P;
 
     const ENTRY: Entry = Entry {
-        name: "specimen",
+        name: "faulty-lock",
         idea: "three values of one word, and a fault",
         bytes: 4,
         rmws: 2,
@@ -101,7 +101,7 @@ impl<P: Platform, S: Seeded> RawLock for Specimen<P, S> {
     };
 
     fn new() -> Self {
-        Specimen { word: P::U32::new(FREE), fault: PhantomData }
+        FaultyLock { word: P::U32::new(FREE), fault: PhantomData }
     }
 
     fn try_acquire(&self) -> bool {
@@ -151,7 +151,7 @@ impl<P: Platform, S: Seeded> RawLock for Specimen<P, S> {
     }
 }
 
-impl<P: Platform, S: Seeded> RawTimedLock for Specimen<P, S> {
+impl<P: Platform, S: FaultChoice> RawTimedLock for FaultyLock<P, S> {
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
         self.try_acquire() || self.acquire_slow(Some(deadline_ns))
     }
