@@ -28,9 +28,12 @@ pub struct ArcMutexGuard<T: ?Sized, P: Policy = Balanced> {
 unsafe impl<T: ?Sized + Send + Sync, P: Policy> Sync for ArcMutexGuard<T, P> {}
 
 impl<T: ?Sized, P: Policy> ArcMutexGuard<T, P> {
-    /// The guard of an acquisition that has none.
+    /// The guard of an acquisition.
+    ///
+    /// # Safety
+    /// The calling thread holds the mutex, and this acquisition has no guard, nor a borrow through one.
     #[inline]
-    pub(crate) fn new(mutex: &Arc<Mutex<T, P>>) -> Self {
+    pub(crate) unsafe fn new(mutex: &Arc<Mutex<T, P>>) -> Self {
         ArcMutexGuard { mutex: mutex.clone(), data: PhantomData }
     }
 

@@ -26,7 +26,7 @@ impl WaitTimeoutResult {
     /// See [`WaitTimeoutResult`].
     #[inline]
     #[must_use]
-    pub const fn timed_out(&self) -> bool {
+    pub const fn timed_out(self) -> bool {
         self.0
     }
 }

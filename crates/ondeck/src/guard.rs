@@ -75,9 +75,12 @@ pub struct MutexGuard<'a, T: ?Sized + 'a, P: Policy = Balanced> {
 unsafe impl<T: ?Sized + Send + Sync, P: Policy> Sync for MutexGuard<'_, T, P> {}
 
 impl<'a, T: ?Sized, P: Policy> MutexGuard<'a, T, P> {
-    /// The guard of an acquisition that has none.
+    /// The guard of an acquisition.
+    ///
+    /// # Safety
+    /// The calling thread holds the mutex, and this acquisition has no guard, nor a borrow through one.
     #[inline]
-    pub(crate) fn new(mutex: &'a Mutex<T, P>) -> Self {
+    pub(crate) unsafe fn new(mutex: &'a Mutex<T, P>) -> Self {
         MutexGuard { mutex, data: PhantomData }
     }
 
@@ -224,7 +227,7 @@ impl<'a, T: ?Sized, P: Policy> MutexGuard<'a, T, P> {
         unsafe { s.mutex.raw.bump() };
     }
 
-    /// Releases the mutex, and gives it to a waiting thread, if there is one. A plain drop leaves it to whoever comes
+    /// Releases the mutex, and gives it to a waiting thread, if there is one. A plain drop may leave it to whoever comes
     /// first.
     ///
     /// # Example
@@ -236,7 +239,7 @@ impl<'a, T: ?Sized, P: Policy> MutexGuard<'a, T, P> {
         unsafe { s.mutex.raw.unlock_fair() };
     }
 
-    /// Gives the data for as long as the mutex lives. The mutex stays locked for ever.
+    /// Gives the data for as long as the mutex is borrowed. The mutex stays locked.
     ///
     /// # Example
     /// ```

@@ -1,7 +1,8 @@
 //! The mutex and the condition variable for libraries that are generic over `lock_api` 0.5.
 //!
 //! [`RawMutex`](crate::RawMutex) and [`RawCondvar`](crate::RawCondvar) implement the traits of version 0.5. The types
-//! here are version 0.5's wrappers around them. This needs Rust 1.95.
+//! here are version 0.5's wrappers around them. This needs Rust 1.95. The raw types have methods of their own with the
+//! same names: where the type is known, write `lock_api::RawMutex::lock(&mutex)` for the trait's.
 //!
 //! # Example
 //! ```

@@ -33,7 +33,7 @@ pub struct Mutex<T: ?Sized, P: Policy = Balanced> {
 }
 
 // SAFETY: a shared mutex gives `&mut T` to one thread at a time, each of which sees what those before did. So the data
-// is sent from thread to thread, and never shared.
+// is sent from thread to thread. The mutex does not share it; a guard that is shared asks for `T: Sync` itself.
 unsafe impl<T: ?Sized + Send, P: Policy> Sync for Mutex<T, P> {}
 
 impl<T, P: Policy> Mutex<T, P> {
@@ -101,7 +101,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T, P> {
         self.raw.lock();
-        MutexGuard::new(self)
+        // SAFETY: locked just now.
+        unsafe { MutexGuard::new(self) }
     }
 
     /// Locks the mutex if it is free. Returns `None` if it is taken. Never waits.
@@ -115,7 +116,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// ```
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, P>> {
-        self.raw.try_lock().then(|| MutexGuard::new(self))
+        // SAFETY: locked just now.
+        self.raw.try_lock().then(|| unsafe { MutexGuard::new(self) })
     }
 
     /// Locks the mutex, and waits for at most `timeout`. Returns `None` if the timeout passed first.
@@ -134,7 +136,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// ```
     #[inline]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<MutexGuard<'_, T, P>> {
-        self.raw.try_lock_for(timeout).then(|| MutexGuard::new(self))
+        // SAFETY: locked just now.
+        self.raw.try_lock_for(timeout).then(|| unsafe { MutexGuard::new(self) })
     }
 
     /// Locks the mutex, and waits at most until `deadline`. Returns `None` if the deadline passed first.
@@ -154,7 +157,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// ```
     #[inline]
     pub fn try_lock_until(&self, deadline: Instant) -> Option<MutexGuard<'_, T, P>> {
-        self.raw.try_lock_until(deadline).then(|| MutexGuard::new(self))
+        // SAFETY: locked just now.
+        self.raw.try_lock_until(deadline).then(|| unsafe { MutexGuard::new(self) })
     }
 
     /// Returns the data without locking. Nobody else can have a reference, so there is nothing to wait for.
@@ -201,8 +205,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// Returns the lock.
     ///
     /// # Safety
-    /// The caller releases this lock only where the calling thread holds it, and no guard of this acquisition is used
-    /// afterwards.
+    /// The caller releases this lock only where the calling thread holds it. Afterwards no guard of this acquisition is used
+    /// or dropped, and nothing is used that was borrowed through it, as by [`MutexGuard::leak`].
     ///
     /// # Example
     /// ```
@@ -218,7 +222,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// Makes a guard for an acquisition that has none.
     ///
     /// # Safety
-    /// The calling thread holds the mutex, and there is no other guard for this acquisition.
+    /// The calling thread holds the mutex. There is no other guard for this acquisition, and nothing is used any more that
+    /// was borrowed through one, as by [`MutexGuard::leak`].
     ///
     /// # Example
     /// ```
@@ -230,14 +235,15 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// ```
     #[inline]
     pub unsafe fn make_guard_unchecked(&self) -> MutexGuard<'_, T, P> {
-        MutexGuard::new(self)
+        // SAFETY: the caller's duty is the same.
+        unsafe { MutexGuard::new(self) }
     }
 
     /// Releases the mutex whose guard has been forgotten.
     ///
     /// # Safety
-    /// The calling thread holds the mutex by a guard that was given to [`forget`](std::mem::forget), and nothing that
-    /// was borrowed through this guard is used any more.
+    /// The calling thread holds the mutex. No guard of this acquisition is used or dropped afterwards, and nothing is used
+    /// that was borrowed through one.
     ///
     /// # Example
     /// ```
@@ -276,7 +282,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     #[inline]
     pub fn lock_arc(self: &Arc<Self>) -> ArcMutexGuard<T, P> {
         self.raw.lock();
-        ArcMutexGuard::new(self)
+        // SAFETY: locked just now.
+        unsafe { ArcMutexGuard::new(self) }
     }
 
     /// As [`try_lock`](Mutex::try_lock). The guard owns a clone of the `Arc`.
@@ -290,7 +297,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// ```
     #[inline]
     pub fn try_lock_arc(self: &Arc<Self>) -> Option<ArcMutexGuard<T, P>> {
-        self.raw.try_lock().then(|| ArcMutexGuard::new(self))
+        // SAFETY: locked just now.
+        self.raw.try_lock().then(|| unsafe { ArcMutexGuard::new(self) })
     }
 
     /// As [`try_lock_for`](Mutex::try_lock_for). The guard owns a clone of the `Arc`.
@@ -299,7 +307,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// As for [`try_lock_arc`](Mutex::try_lock_arc).
     #[inline]
     pub fn try_lock_arc_for(self: &Arc<Self>, timeout: Duration) -> Option<ArcMutexGuard<T, P>> {
-        self.raw.try_lock_for(timeout).then(|| ArcMutexGuard::new(self))
+        // SAFETY: locked just now.
+        self.raw.try_lock_for(timeout).then(|| unsafe { ArcMutexGuard::new(self) })
     }
 
     /// As [`try_lock_until`](Mutex::try_lock_until). The guard owns a clone of the `Arc`.
@@ -308,7 +317,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// As for [`try_lock_arc`](Mutex::try_lock_arc).
     #[inline]
     pub fn try_lock_arc_until(self: &Arc<Self>, deadline: Instant) -> Option<ArcMutexGuard<T, P>> {
-        self.raw.try_lock_until(deadline).then(|| ArcMutexGuard::new(self))
+        // SAFETY: locked just now.
+        self.raw.try_lock_until(deadline).then(|| unsafe { ArcMutexGuard::new(self) })
     }
 
     /// As [`make_guard_unchecked`](Mutex::make_guard_unchecked). The guard owns a clone of the `Arc`.
@@ -320,7 +330,8 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// As for [`make_guard_unchecked`](Mutex::make_guard_unchecked).
     #[inline]
     pub unsafe fn make_arc_guard_unchecked(self: &Arc<Self>) -> ArcMutexGuard<T, P> {
-        ArcMutexGuard::new(self)
+        // SAFETY: the caller's duty is the same.
+        unsafe { ArcMutexGuard::new(self) }
     }
 }
 

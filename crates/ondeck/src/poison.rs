@@ -22,7 +22,7 @@
 //!
 //! # Differences from `std::sync`
 //! - [`PoisonError`], [`TryLockError`], [`LockResult`] and [`TryLockResult`] are the standard library's types.
-//!   [`WaitTimeoutResult`] is a type of this crate with the same method, because only the standard library can make a
+//!   [`WaitTimeoutResult`] is a type of this module with the same method, because only the standard library can make a
 //!   value of its own type.
 //! - A wait never ends for no reason.
 //! - A condition variable may be used with several mutexes at once. The standard library may panic then.
@@ -36,8 +36,7 @@ mod condvar;
 mod guard;
 mod mutex;
 
-pub use crate::WaitTimeoutResult;
-pub use condvar::Condvar;
+pub use condvar::{Condvar, WaitTimeoutResult};
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub use mutex::Mutex;
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};

@@ -7,7 +7,8 @@ use ondeck_lineage::ondeck::{BALANCED, Policy, Tuning};
 #[derive(Clone, Copy, Debug)]
 pub struct NoYields;
 
-impl Policy for NoYields {
+// SAFETY: a reference to a constant.
+unsafe impl Policy for NoYields {
     fn tuning() -> &'static Tuning {
         const TUNING: Tuning = Tuning { yields: 0, ..BALANCED };
         &TUNING

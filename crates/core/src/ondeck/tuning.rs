@@ -111,7 +111,11 @@ pub const LOW_LATENCY: Tuning = Tuning {
 ///
 /// It is a type and not a field, so that the lock keeps its 8 bytes. It has a function and not a constant, so that an
 /// experiment can try many values.
-pub trait Policy: Send + Sync + 'static {
+///
+/// # Safety
+/// The lock calls [`tuning`](Policy::tuning) in the midst of acquiring and releasing. So it never unwinds, and never uses the
+/// lock that calls it.
+pub unsafe trait Policy: Send + Sync + 'static {
     /// The constants.
     fn tuning() -> &'static Tuning;
 }
@@ -128,21 +132,24 @@ pub struct Throughput;
 #[derive(Clone, Copy, Debug)]
 pub struct LowLatency;
 
-impl Policy for Balanced {
+// SAFETY: a reference to a constant.
+unsafe impl Policy for Balanced {
     #[inline(always)]
     fn tuning() -> &'static Tuning {
         &BALANCED
     }
 }
 
-impl Policy for Throughput {
+// SAFETY: a reference to a constant.
+unsafe impl Policy for Throughput {
     #[inline(always)]
     fn tuning() -> &'static Tuning {
         &THROUGHPUT
     }
 }
 
-impl Policy for LowLatency {
+// SAFETY: a reference to a constant.
+unsafe impl Policy for LowLatency {
     #[inline(always)]
     fn tuning() -> &'static Tuning {
         &LOW_LATENCY

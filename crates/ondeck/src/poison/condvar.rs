@@ -1,9 +1,37 @@
 //! The condition variable for mutexes with poison: [`crate::Condvar`], whose waits take a guard and return it.
 
-use super::{LockResult, MutexGuard, PoisonError, WaitTimeoutResult};
+use super::{LockResult, MutexGuard, PoisonError};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
+
+/// Whether a wait of a [`Condvar`] timed out.
+///
+/// It takes the place of `std::sync::WaitTimeoutResult`, of which only the standard library can make a value.
+///
+/// # Example
+/// ```
+/// use ondeck::poison::{Condvar, Mutex, WaitTimeoutResult};
+/// use std::time::Duration;
+///
+/// let (mutex, changed) = (Mutex::new(()), Condvar::new());
+/// let (_guard, result) = changed.wait_timeout(mutex.lock().unwrap(), Duration::ZERO).unwrap();
+/// let result: WaitTimeoutResult = result;
+/// assert!(result.timed_out());
+/// ```
+#[derive(Debug, PartialEq, Eq, Copy, Clone)]
+pub struct WaitTimeoutResult(pub(crate) bool);
+
+impl WaitTimeoutResult {
+    /// True if the wait timed out: no notification came in time, or the condition of the wait still held.
+    ///
+    /// # Example
+    /// See [`WaitTimeoutResult`].
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
 
 /// A condition variable for [`Mutex`](super::Mutex), with the methods of `std::sync::Condvar`.
 ///
@@ -143,7 +171,7 @@ impl Condvar {
         mut guard: MutexGuard<'a, T>,
         dur: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let result = self.inner.wait_for(guard.inner(), dur);
+        let result = WaitTimeoutResult(self.inner.wait_for(guard.inner(), dur).timed_out());
         match guard.or_poison() {
             Ok(guard) => Ok((guard, result)),
             Err(poison) => Err(PoisonError::new((poison.into_inner(), result))),

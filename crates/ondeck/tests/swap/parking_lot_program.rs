@@ -34,6 +34,7 @@ fn condvar() {
     assert_eq!((CHANGED.notify_one(), CHANGED.notify_all()), (false, 0));
     let mut guard = mutex.lock();
     let result: WaitTimeoutResult = CHANGED.wait_for(&mut guard, SHORT);
+    assert!(Some(result).is_some_and(WaitTimeoutResult::timed_out));
     assert!(result.timed_out());
     assert!(CHANGED.wait_until(&mut guard, Instant::now() + SHORT).timed_out());
     assert!(CHANGED.wait_while_for(&mut guard, |_| true, SHORT).timed_out());

@@ -127,7 +127,8 @@ impl TuningSlot for Simulated {
 /// The policy whose constants are in a place.
 struct SweptPolicy<P>(PhantomData<P>);
 
-impl<P: TuningSlot> Policy for SweptPolicy<P> {
+// SAFETY: `TuningSlot::tuning` reads a pointer. On its own thread, a slot of a `thread_local!` without a destructor is there.
+unsafe impl<P: TuningSlot> Policy for SweptPolicy<P> {
     #[inline]
     fn tuning() -> &'static Tuning {
         P::tuning()

@@ -35,7 +35,8 @@ pub(crate) type Raw = RawOndeck<PreloadPlatform, PreloadPolicy>;
 #[derive(Debug)]
 pub(crate) struct PreloadPolicy;
 
-impl Policy for PreloadPolicy {
+// SAFETY: a reference to a constant.
+unsafe impl Policy for PreloadPolicy {
     fn tuning() -> &'static Tuning {
         const TUNING: Tuning = Tuning { yields: 0, look_ns: 200, nap_after_ns: 30_000, ..BALANCED };
         &TUNING
