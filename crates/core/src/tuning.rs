@@ -9,15 +9,15 @@
 ///
 /// ```
 /// use ondeck_core::monitor::Tuning;
-/// use ondeck_core::{Defaults, Tuned};
+/// use ondeck_core::{Defaults, TuningSource};
 ///
 /// struct DeflatesAtOnce;
 ///
-/// impl Tuned<Tuning> for DeflatesAtOnce {
-///     const TUNING: Tuning = Tuning { calm_exits: 1, ..<Defaults as Tuned<Tuning>>::TUNING };
+/// impl TuningSource<Tuning> for DeflatesAtOnce {
+///     const TUNING: Tuning = Tuning { calm_exits: 1, ..<Defaults as TuningSource<Tuning>>::TUNING };
 /// }
 ///
-/// assert!(DeflatesAtOnce::TUNING.calm_exits < <Defaults as Tuned<Tuning>>::TUNING.calm_exits);
+/// assert!(DeflatesAtOnce::TUNING.calm_exits < <Defaults as TuningSource<Tuning>>::TUNING.calm_exits);
 /// ```
 pub trait TuningSource<C>: Send + Sync + 'static {
     /// The constants.

@@ -11,12 +11,12 @@
 //! that is chosen by name:
 //!
 //! ```
-//! use ondeck_lineage::{Hardware, RawLock, Visit, with_lock};
+//! use ondeck_lineage::{Hardware, RawLock, LockVisitor, with_lock};
 //!
 //! struct Size;
 //!
-//! impl Visit for Size {
-//!     type Out = usize;
+//! impl LockVisitor for Size {
+//!     type Output = usize;
 //!     fn visit<L: RawLock>(self) -> usize {
 //!         size_of::<L>()
 //!     }

@@ -359,10 +359,10 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
-    /// Machine to simulate: a name, a machine file, or `this_machine`
+    /// Machine to simulate: a name, a machine file, or `here`
     /// [default: here.toml, if `ondeck calibrate` has written that on this machine]
     ///
-    /// `ondeck list machines` has the names, and docs/machines.md describes machine files. `this_machine` measures this machine
+    /// `ondeck list machines` has the names, and docs/machines.md describes machine files. `here` measures this machine
     /// first. Measuring takes a few seconds and gives slightly different figures each time. To simulate exactly the
     /// same machine again, write it to a file with `ondeck calibrate --out FILE.toml`, and use --machine FILE.toml.
     #[arg(long, value_name = "NAME|FILE.toml|here")]
