@@ -6,6 +6,8 @@
 #[allow(dead_code, reason = "these tests need little of it")]
 mod common;
 mod culprits;
+mod for_c;
+mod jumpers;
 #[path = "../../../../proof/testprograms/library.rs"]
 mod library;
 #[path = "../cli/programs.rs"]

@@ -4,7 +4,6 @@ mod book;
 mod check;
 mod common;
 mod first;
-mod for_c;
 mod gone;
 mod kept;
 mod kernel;

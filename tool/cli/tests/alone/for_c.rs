@@ -2,6 +2,7 @@
 //! is linked.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
+use crate::alone;
 use crate::common::{Scratch, ondeck};
 use crate::library::library;
 use ondeck_profile::{Lock, Profile, busiest, json};
@@ -97,6 +98,7 @@ fn is_near(what: &str, found: f64, expected: f64) {
 
 #[test]
 fn ondecks_locks_in_cpp_are_recorded_as_pthreads_are() {
+    let _cores = alone();
     let scratch = Scratch::new("for-c");
     let source = scratch.write("cache.cpp", PROGRAM);
     let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../crates/capi/include");
