@@ -20,22 +20,29 @@ const POLLERS: [&str; 5] = ["ticket-spin", "mcs-spin", "linux-mutex-base", "linu
 /// A share below this counts as this in a geometric mean, which nothing at all would bring to nothing.
 const LEAST_SHARE: f64 = 0.001;
 
-/// The commands for a machine of `n` CPUs: workloads, numbers of threads, milliseconds, and whether pollers run too. A window
-/// has a thousand of the longest sections, or about a turn of each thread where there are four for each CPU. With many locks all
-/// CPUs work at once, so a run takes longer.
-fn sweeps(n: u32) -> [(String, Vec<u32>, f64, bool); 5] {
-    let sections = |inside: &[u32], outside: &[u32]| -> String {
+/// The flags of the commands for a machine of `n` CPUs. A window has a thousand of the longest sections, or about a turn of
+/// each thread where there are four for each CPU. With many locks all CPUs work at once, so a run takes longer.
+fn commands(n: u32) -> Vec<String> {
+    let sections = |inside: &[u32], outside: &[u32]| {
         let of = |cs: &u32| outside.iter().map(|out| format!("sections/cs{cs}-out{out}")).collect::<Vec<_>>().join(",");
         inside.iter().map(of).collect::<Vec<_>>().join(",")
     };
-    let outside = [0, 1_000, 10_000, 100_000];
-    [
-        (sections(&[20, 200], &outside), vec![2, n / 4, n], 3.0, true),
-        (sections(&[2_000, 20_000], &outside), vec![2, n / 4, n], 6.0, true),
-        (sections(&[200, 20_000], &[0, 10_000]), vec![4 * n], 12.0, false),
-        ("lock-bench/locks64,lock-bench/locks1024".into(), vec![1, 2, n], 2.0, true),
-        ("lock-bench/locks64".into(), vec![4 * n], 6.0, false),
-    ]
+    let (outside, few, crowd) = ([0, 1_000, 10_000, 100_000], format!("2,{},{n}", n / 4), (4 * n).to_string());
+    let sweeps: [(String, &str, f64); 5] = [
+        (sections(&[20, 200], &outside), &few, 3.0),
+        (sections(&[2_000, 20_000], &outside), &few, 6.0),
+        ("lock-bench/locks64,lock-bench/locks1024".into(), &format!("1,2,{n}"), 2.0),
+        (sections(&[200, 20_000], &[0, 10_000]), &crowd, 12.0),
+        ("lock-bench/locks64".into(), &crowd, 6.0),
+    ];
+    let all = lock::lock_names_on::<Simulated>().into_iter();
+    let (pollers, others): (Vec<&str>, Vec<&str>) = all.partition(|lock| POLLERS.contains(lock));
+    let flags = |locks: &[&str], (workloads, threads, ms): &(String, &str, f64), part: f64| {
+        let (locks, seconds) = (locks.join(","), ms * part / 1e3);
+        format!("--workload {workloads} --lock {locks} --threads {threads} --seconds {seconds} --seeds 2")
+    };
+    let of_others = sweeps.iter().map(|sweep| flags(&others, sweep, 1.0));
+    of_others.chain(sweeps[..3].iter().map(|sweep| flags(&pollers, sweep, 0.125))).collect()
 }
 
 /// Computes the rows and prints the tables.
@@ -48,56 +55,27 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     let mut rows = Vec::new();
     for machine in wanted {
         let n = simulate::machine(machine, None)?.cpus.len() as u32;
-        if n >= FEWEST_CPUS {
-            rows.extend(compute(root, machine, n)?);
+        for (nth, flags) in commands(n).iter().enumerate().filter(|_| n >= FEWEST_CPUS) {
+            let out = Path::new(ROWS).join(format!("{machine}-{nth}.csv"));
+            rows.extend(scaling::sweep(root, machine, flags, &out)?);
+            println!("{} is written", out.display());
         }
     }
     println!("{}", tables(&cells(&rows)));
     Ok(())
 }
 
-/// Runs the commands of a machine.
-fn compute(root: &Path, machine: &str, n: u32) -> Result<Vec<Row>, String> {
-    let all = lock::lock_names_on::<Simulated>().into_iter();
-    let (pollers, others): (Vec<&str>, Vec<&str>) = all.partition(|lock| POLLERS.contains(lock));
-    let mut rows = Vec::new();
-    for (nth, (workloads, threads, ms, has_pollers)) in sweeps(n).into_iter().enumerate() {
-        for (kind, locks, ms) in [("", &others, ms), ("-pollers", &pollers, ms / 8.0)] {
-            if has_pollers || kind.is_empty() {
-                let (locks, seconds) = (locks.join(","), ms / 1e3);
-                let threads = threads.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-                let flags =
-                    format!("--workload {workloads} --lock {locks} --threads {threads} --seconds {seconds} --seeds 2");
-                let out = Path::new(ROWS).join(format!("{machine}-{nth}{kind}.csv"));
-                rows.extend(scaling::sweep(root, machine, &flags, &out)?);
-                println!("{} is written", out.display());
-            }
-        }
-    }
-    Ok(rows)
-}
-
 /// A lock in one setting on one machine, over its seeds.
 struct Cell {
     machine: String,
-    workload: String,
-    threads: u32,
+    load: String,
+    /// The setting, in words.
+    place: String,
     lock: String,
     cpus: f64,
     min_share: f64,
     /// Operations as a part of those of the best lock there.
     share: f64,
-}
-
-impl Cell {
-    fn place(&self) -> String {
-        let workload = self.workload.trim_start_matches("sections/");
-        format!("`{workload}`, {} threads, {}", self.threads, self.machine)
-    }
-
-    fn load(&self) -> String {
-        if self.workload.starts_with("sections/") { "sections".into() } else { code(&self.workload) }
-    }
 }
 
 /// The cells of rows, each with the mean of its seeds.
@@ -113,10 +91,11 @@ fn cells(rows: &[Row]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for ((machine, workload, threads), locks) in settings {
         let best = locks.values().map(|rows| mean(rows, |row| row.ops_per_s)).fold(0.0, f64::max);
+        let section = workload.strip_prefix("sections/");
         cells.extend(locks.into_iter().map(|(lock, rows)| Cell {
             machine: machine.clone(),
-            workload: workload.clone(),
-            threads,
+            load: section.map_or_else(|| code(workload), |_| "sections".into()),
+            place: format!("`{}`, {threads} threads, {machine}", section.unwrap_or(workload)),
             lock: lock.to_owned(),
             cpus: mean(&rows, |row| row.cpus),
             min_share: rows.iter().filter_map(|row| row.min_share).fold(f64::INFINITY, f64::min),
@@ -128,13 +107,9 @@ fn cells(rows: &[Row]) -> Vec<Cell> {
 
 /// All cells, then those of each load, then those of each machine; the lock that is best in the mean of all comes first.
 fn tables(cells: &[Cell]) -> String {
-    let mut locks: Vec<(&str, Vec<&Cell>)> = cells
-        .iter()
-        .map(|cell| cell.lock.as_str())
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .map(|lock| (lock, cells.iter().filter(|cell| cell.lock == lock).collect()))
-        .collect();
+    let mut by_lock: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
+    cells.iter().for_each(|cell| by_lock.entry(&cell.lock).or_default().push(cell));
+    let mut locks: Vec<(&str, Vec<&Cell>)> = by_lock.into_iter().collect();
     locks.sort_by(|a, b| mean_share(&b.1).total_cmp(&mean_share(&a.1)));
     let below = |cells: &[&Cell], bound: f64| cells.iter().filter(|cell| cell.share < bound).count();
     let middle = |cells: &[&Cell], of: fn(&Cell) -> f64| {
@@ -144,20 +119,20 @@ fn tables(cells: &[Cell]) -> String {
         .column("lock", |of| of.0)
         .column("geometric mean", |of| format!("{:.2}", mean_share(&of.1)))
         .column("worst", |of| or_dash(worst(&of.1).map(|cell| format!("{:.2}", cell.share))))
-        .column("in", |of| or_dash(worst(&of.1).map(Cell::place)))
+        .column("in", |of| or_dash(worst(&of.1).map(|cell| &cell.place)))
         .column("below 0.9", |of| format!("{} of {}", below(&of.1, 0.9), of.1.len()))
         .column("below 0.5", |of| below(&of.1, 0.5))
         .column("CPUs, median", |of| middle(&of.1, |cell| cell.cpus))
         .column("least share, median", |of| middle(&of.1, |cell| cell.min_share));
-    let by = |name: fn(&Cell) -> String| {
-        let names: BTreeSet<String> = cells.iter().map(name).collect();
-        let figure = |of: &&(&str, Vec<&Cell>), wanted: &String| {
+    let by = |name: fn(&Cell) -> &str| {
+        let names: BTreeSet<&str> = cells.iter().map(name).collect();
+        let figure = |of: &&(&str, Vec<&Cell>), wanted: &&str| {
             let here: Vec<&Cell> = of.1.iter().copied().filter(|cell| name(cell) == *wanted).collect();
             or_dash(worst(&here).map(|worst| format!("{:.2} / {:.2}", mean_share(&here), worst.share)))
         };
         table(&locks).column("mean / worst", |of| of.0).columns(names, figure).text()
     };
-    format!("{}\n{}\n{}", whole.text(), by(Cell::load), by(|cell| cell.machine.clone()))
+    format!("{}\n{}\n{}", whole.text(), by(|cell| &cell.load), by(|cell| &cell.machine))
 }
 
 /// The geometric mean.
@@ -211,8 +186,10 @@ mod tests {
 
     #[test]
     fn the_workloads_are_some() {
-        let all = sweeps(64);
-        assert!(all.iter().flat_map(|sweep| sweep.0.split(',')).all(|name| WorkloadSpec::parse_name(name).is_some()));
-        assert_eq!(all[0].1, [2, 16, 64]);
+        let all = commands(64);
+        let workloads = all.iter().flat_map(|flags| flags.split(' ').nth(1).unwrap().split(','));
+        assert!(workloads.map(WorkloadSpec::parse_name).all(|workload| workload.is_some()));
+        assert!(all[0].contains(" --threads 2,16,64 --seconds 0.003 ") && all[5].contains(" --seconds 0.000375 "));
+        assert!(all[..5].iter().all(|flags| !flags.contains(POLLERS[0])) && all[5].contains(POLLERS[0]));
     }
 }
