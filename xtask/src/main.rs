@@ -54,8 +54,8 @@ enum Tool {
         locks: Vec<String>,
     },
     /// crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and dashmap;
-    /// half an hour from nothing [parking_lot|tokio|moka|dashmap]... [--test GLOB]...
-    Patched(Words),
+    /// half an hour from nothing
+    Patched(patched::Options),
     /// Other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
     /// [--only NAME,...] [--rounds N | --check] [--lock NAME | --profiles]
     Programs(Words),
@@ -87,7 +87,7 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
         Tool::Asm => asm::run(root),
         Tool::Models { modules, gate } => models::run(root, &modules, gate),
         Tool::Mutants { locks } => mutants::run(root, &locks),
-        Tool::Patched(Words { words }) => patched::run(root, &words),
+        Tool::Patched(options) => patched::run(root, &options),
         Tool::Matrix(Words { words }) => with_lab(root, "matrix", &words),
         Tool::Programs(Words { words }) => with_lab(root, "programs", &words),
         Tool::Scaling(Words { words }) => with_lab(root, "scaling", &words),

@@ -9,10 +9,9 @@ mod suite;
 
 use crate::command::{cargo, output};
 use crate::files::{ErrorContext, mirror, read, write};
+use clap::builder::PossibleValuesParser;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-const USAGE: &str = "usage: cargo xtask patched [parking_lot|tokio|moka|dashmap]... [--test GLOB]...";
 
 /// A package of the registry, whose tests run with ours.
 struct Package {
@@ -53,40 +52,37 @@ struct Trees {
     directory: PathBuf,
 }
 
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
+/// What is asked for.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only these packages
+    #[arg(value_name = "PACKAGE",
+          value_parser = PossibleValuesParser::new(USERS.iter().chain([&ORIGINAL]).map(|package| package.name)))]
+    packages: Vec<String>,
+    /// Only these test programs of the users
+    #[arg(long = "test", value_name = "GLOB")]
+    globs: Vec<String>,
+}
+
+pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let trees = Trees { ours: root.join("crates/parking_lot"), directory: root.join("target/patched") };
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (names, globs) = options(&words).ok_or(USAGE)?;
-    let is_wanted = |package: &Package| names.is_empty() || names.contains(&package.name);
+    let is_wanted =
+        |package: &Package| options.packages.is_empty() || options.packages.iter().any(|name| name == package.name);
     let mut faults = if is_wanted(&ORIGINAL) { suite::run(&trees)? } else { Vec::new() };
     for user in USERS.iter().filter(|user| is_wanted(user)) {
-        faults.extend(trees.try_user(user, &globs)?);
+        faults.extend(trees.try_user(user, &options.globs)?);
     }
     if faults.is_empty() { Ok(()) } else { Err(format!("{}\npatched: {} faults", faults.join("\n"), faults.len())) }
 }
 
-/// Names of packages, none for all; and which of their test programs to run, none for all.
-fn options<'a>(words: &[&'a str]) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
-    let (mut names, mut globs) = (Vec::new(), Vec::new());
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if *word == "--test" {
-            globs.push(*words.next()?);
-        } else {
-            names.push(USERS.iter().chain([&ORIGINAL]).find(|package| package.name == *word)?.name);
-        }
-    }
-    Some((names, globs))
-}
-
 impl Trees {
     /// Runs the tests inside the package and its test programs, and says which fail that do not fail with the original.
-    fn try_user(&self, user: &Package, globs: &[&str]) -> Result<Vec<String>, String> {
+    fn try_user(&self, user: &Package, globs: &[String]) -> Result<Vec<String>, String> {
         let Package { name, version, features, .. } = user;
         let run_tests = |directory: &Path| {
             let mut cargo = self.cargo(directory, &["test", "--no-fail-fast", "--lib", "--features", features]);
             cargo.args(if globs.is_empty() { &["--tests"][..] } else { &[] });
-            test(cargo.args(globs.iter().flat_map(|glob| ["--test", glob])))
+            test(cargo.args(globs.iter().flat_map(|glob| ["--test", glob.as_str()])))
         };
         let directory = self.unpack(user, true)?;
         self.prove(&directory, features)?;
@@ -236,14 +232,6 @@ mod tests {
         let text = "running 4 tests\ntest b ... FAILED\ntest a - should panic ... ok\ntest c ... ignored\n\
                     test a ... FAILED\ntest result: FAILED. 1 passed\n";
         assert_eq!(Tests::read(text), Tests { n_passed: 1, failed: vec!["a".into(), "b".into()] });
-    }
-
-    #[test]
-    fn options_are_taken_or_refused() {
-        assert_eq!(options(&["tokio", "--test", "rt_*", "moka"]), Some((vec!["tokio", "moka"], vec!["rt_*"])));
-        for wrong in [&["--test"][..], &["serde"], &["--bench"]] {
-            assert_eq!(options(wrong), None, "{wrong:?}");
-        }
     }
 
     #[test]
