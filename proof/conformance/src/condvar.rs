@@ -123,22 +123,28 @@ impl<H: Harness> ItemCount<H> {
     }
 }
 
-fn play<H: Harness>(shelf: Arc<ItemCount<H>>, jobs: Vec<Job>) {
+/// Runs `takers` threads that take, each with its number, and one thread more.
+fn play<H: Harness>(
+    takers: usize,
+    take: impl Fn(&ItemCount<H>, usize) + Copy + Send + 'static,
+    beside: impl FnOnce(&ItemCount<H>) + Send + 'static,
+) {
+    let shelf = ItemCount::<H>::new();
+    let taker = |index| {
+        let shelf = shelf.clone();
+        Box::new(move || take(&shelf, index)) as Job
+    };
+    let mut jobs: Vec<Job> = (0..takers).map(taker).collect();
+    let other = shelf.clone();
+    jobs.push(Box::new(move || beside(&other)));
     H::run(jobs);
     shelf.assert_rests();
 }
 
 /// As many takers as things, put one by one: every taker gets one, so no notification is lost, and each ends one wait.
 pub fn wakes_all_and_loses_none<H: Harness>(takers: usize, holds_while_notifying: bool) {
-    let shelf = ItemCount::<H>::new();
-    let taker = |_| {
-        let shelf = shelf.clone();
-        Box::new(move || shelf.take(None)) as Job
-    };
-    let mut jobs: Vec<Job> = (0..takers).map(taker).collect();
-    let putting = shelf.clone();
-    jobs.push(Box::new(move || (0..takers).for_each(|_| putting.put(holds_while_notifying))));
-    play(shelf, jobs);
+    let put = move |shelf: &ItemCount<H>| (0..takers).for_each(|_| shelf.put(holds_while_notifying));
+    play::<H>(takers, |shelf, _| shelf.take(None), put);
 }
 
 /// The same, and nobody is woken while the notifier holds the lock: a waiter that is notified then is pushed. Which steps
@@ -151,41 +157,22 @@ pub fn wakes_nobody_into_the_lock<H: Harness>(takers: usize) {
 
 /// The same with one notification for all.
 pub fn wakes_all_at_once<H: Harness>(takers: usize) {
-    let shelf = ItemCount::<H>::new();
-    let taker = |_| {
-        let shelf = shelf.clone();
-        Box::new(move || shelf.take(None)) as Job
-    };
-    let mut jobs: Vec<Job> = (0..takers).map(taker).collect();
-    let flooding = shelf.clone();
-    jobs.push(Box::new(move || flooding.flood(takers as u64)));
-    play(shelf, jobs);
+    play::<H>(takers, |shelf, _| shelf.take(None), move |shelf: &ItemCount<H>| shelf.flood(takers as u64));
 }
 
 /// Takers with a deadline beside takers without: a notification is never spent on a wait that reports a timeout.
 pub fn timeouts_race_with_notifications<H: Harness>(timed: usize, patient: usize, deadline_ns: u64) {
-    let shelf = ItemCount::<H>::new();
-    let taker = |index: usize| {
-        let shelf = shelf.clone();
-        Box::new(move || shelf.take((index < timed).then_some(deadline_ns))) as Job
-    };
-    let mut jobs: Vec<Job> = (0..timed + patient).map(taker).collect();
-    let putting = shelf.clone();
-    jobs.push(Box::new(move || (0..timed + patient).for_each(|_| putting.put(true))));
-    play(shelf, jobs);
+    let takers = timed + patient;
+    let take = move |shelf: &ItemCount<H>, index| shelf.take((index < timed).then_some(deadline_ns));
+    play::<H>(takers, take, move |shelf| (0..takers).for_each(|_| shelf.put(true)));
 }
 
 /// Outsiders, which do not hold the lock when they begin to wait, beside takers. All are notified at once, perhaps while
 /// somebody releases the lock who has not heard of the outsiders. They acquire the lock by themselves.
 pub fn outsiders_acquire_by_themselves<H: Harness>(takers: usize, outsiders: usize, holds_while_notifying: bool) {
-    let shelf = ItemCount::<H>::new();
-    let (things, all) = ((takers + outsiders) as u64, outsiders as u64 + 1);
-    let waiter = |index: usize| {
-        let shelf = shelf.clone();
-        Box::new(move || if index < takers { shelf.take(None) } else { shelf.take_from_outside(all) }) as Job
+    let (waiters, all) = (takers + outsiders, outsiders as u64 + 1);
+    let wait = move |shelf: &ItemCount<H>, index| {
+        if index < takers { shelf.take(None) } else { shelf.take_from_outside(all) }
     };
-    let mut jobs: Vec<Job> = (0..takers + outsiders).map(waiter).collect();
-    let filling = shelf.clone();
-    jobs.push(Box::new(move || filling.fill(things, all, holds_while_notifying)));
-    play(shelf, jobs);
+    play::<H>(waiters, wait, move |shelf| shelf.fill(waiters as u64, all, holds_while_notifying));
 }

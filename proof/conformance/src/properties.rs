@@ -9,6 +9,7 @@ use crate::harness::{CheckedCell, EndInSleep, Harness, Job};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ondeck_core::Platform;
 use ondeck_lineage::{RawLock, RawMonitor, RawTimedLock};
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
@@ -46,32 +47,61 @@ impl<H: Harness, L: RawLock<Platform = H::Platform>> Shared<H, L> {
     }
 }
 
-/// Runs one job per entry of `roles` and then asserts that the lock rests.
-fn play<H: Harness, L: RawLock<Platform = H::Platform>>(roles: Vec<fn(&Shared<H, L>)>, rounds: usize) -> u64 {
-    let shared = Shared::<H, L>::new();
+/// What one thread does with what all share.
+type Role<H, L> = Box<dyn FnOnce(&Shared<H, L>) + Send>;
+
+/// Runs one job for each role and then asserts that the lock rests; how often somebody was inside.
+fn play<H, L>(shared: &Arc<Shared<H, L>>, roles: impl IntoIterator<Item = Role<H, L>>) -> u64
+where
+    H: Harness,
+    L: RawLock<Platform = H::Platform>,
+{
     let jobs = roles.into_iter().map(|role| {
         let shared = shared.clone();
-        Box::new(move || (0..rounds).for_each(|_| role(&shared))) as Job
+        Box::new(move || role(&shared)) as Job
     });
     H::run(jobs.collect());
     shared.assert_rests();
     shared.entered.load(Relaxed)
 }
 
-fn acquirer<H: Harness, L: RawLock<Platform = H::Platform>>(shared: &Shared<H, L>) {
+/// As [`play`], behind a holder that has the lock before the others come and only has to release it.
+fn play_behind_a_holder<H, L>(roles: impl IntoIterator<Item = Role<H, L>>)
+where
+    H: Harness,
+    L: RawLock<Platform = H::Platform>,
+{
+    let shared = Shared::<H, L>::new();
     shared.lock.acquire();
-    shared.section();
+    let holder: Role<H, L> = Box::new(Shared::<H, L>::section);
+    // First, since the last is run by a model's first thread: a holder that need not be preempted to be waited for.
+    play(&shared, iter::once(holder).chain(roles));
 }
 
-fn tryer<H: Harness, L: RawLock<Platform = H::Platform>>(shared: &Shared<H, L>) {
-    if shared.lock.try_acquire() {
-        shared.section();
-    }
+/// Acquires the lock so many times.
+fn acquirer<H: Harness, L: RawLock<Platform = H::Platform>>(rounds: usize) -> Role<H, L> {
+    Box::new(move |shared| {
+        for _ in 0..rounds {
+            shared.lock.acquire();
+            shared.section();
+        }
+    })
+}
+
+/// Tries to acquire it so many times.
+fn tryer<H: Harness, L: RawLock<Platform = H::Platform>>(rounds: usize) -> Role<H, L> {
+    Box::new(move |shared| {
+        for _ in 0..rounds {
+            if shared.lock.try_acquire() {
+                shared.section();
+            }
+        }
+    })
 }
 
 /// Mutual exclusion, visibility of the data, no lost wake-up, rest at the end.
 pub fn exclusion<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize, rounds: usize) {
-    let entered = play::<H, L>(vec![acquirer; threads], rounds);
+    let entered = play(&Shared::<H, L>::new(), (0..threads).map(|_| acquirer(rounds)));
     assert_eq!(entered, (threads * rounds) as u64);
 }
 
@@ -79,19 +109,13 @@ pub fn exclusion<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize,
 pub fn exclusion_inflated<H: Harness, L: RawMonitor<Platform = H::Platform>>(threads: usize, rounds: usize) {
     let shared = Shared::<H, L>::new();
     shared.lock.inflate();
-    let jobs = (0..threads).map(|_| {
-        let shared = shared.clone();
-        Box::new(move || (0..rounds).for_each(|_| acquirer(&shared))) as Job
-    });
-    H::run(jobs.collect());
-    shared.assert_rests();
+    play(&shared, (0..threads).map(|_| acquirer(rounds)));
 }
 
 /// A try beside waiting threads disturbs nobody; alone it succeeds.
 pub fn tries<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize, rounds: usize) {
-    let mut roles: Vec<fn(&Shared<H, L>)> = vec![acquirer; threads - 1];
-    roles.push(tryer);
-    let entered = play::<H, L>(roles, rounds);
+    let acquirers = (1..threads).map(|_| acquirer(rounds));
+    let entered = play(&Shared::<H, L>::new(), acquirers.chain([tryer(rounds)]));
     assert!(entered >= ((threads - 1) * rounds) as u64);
 }
 
@@ -100,30 +124,40 @@ fn assert_over<H: Harness>(deadline_ns: u64) {
     assert!(H::Platform::now_ns() >= deadline_ns, "given up before the deadline");
 }
 
+/// Acquires the lock so many times, or gives up when the deadline has passed.
+fn timed_acquirer<H, L>(rounds: usize, deadline_ns: u64) -> Role<H, L>
+where
+    H: Harness,
+    L: RawTimedLock<Platform = H::Platform>,
+{
+    Box::new(move |shared| {
+        for _ in 0..rounds {
+            if shared.lock.try_acquire_until(deadline_ns) {
+                shared.section();
+            } else {
+                assert_over::<H>(deadline_ns);
+            }
+        }
+    })
+}
+
+/// Of `threads` the first `timed` with a deadline, the others without.
+fn timed_roles<H, L>(threads: usize, timed: usize, rounds: usize, ns: u64) -> impl Iterator<Item = Role<H, L>>
+where
+    H: Harness,
+    L: RawTimedLock<Platform = H::Platform>,
+{
+    (0..threads).map(move |index| if index < timed { timed_acquirer(rounds, ns) } else { acquirer(rounds) })
+}
+
 /// Acquisitions with a deadline: `timed` of the threads give up whenever the harness lets `deadline_ns` pass.
 pub fn timed<H, L>(threads: usize, timed: usize, rounds: usize, deadline_ns: u64)
 where
     H: Harness,
     L: RawTimedLock<Platform = H::Platform>,
 {
-    let shared = Shared::<H, L>::new();
-    let jobs = (0..threads).map(|index| {
-        let shared = shared.clone();
-        Box::new(move || {
-            for _ in 0..rounds {
-                if index >= timed {
-                    shared.lock.acquire();
-                } else if !shared.lock.try_acquire_until(deadline_ns) {
-                    assert_over::<H>(deadline_ns);
-                    continue;
-                }
-                shared.section();
-            }
-        }) as Job
-    });
-    H::run(jobs.collect());
-    shared.assert_rests();
-    assert!(shared.entered.load(Relaxed) >= ((threads - timed) * rounds) as u64);
+    let entered = play(&Shared::<H, L>::new(), timed_roles(threads, timed, rounds, deadline_ns));
+    assert!(entered >= ((threads - timed) * rounds) as u64);
 }
 
 /// As [`timed`], with one round, behind a holder that has the lock before the others come and only has to release it.
@@ -132,70 +166,31 @@ where
     H: Harness,
     L: RawTimedLock<Platform = H::Platform>,
 {
-    let shared = Shared::<H, L>::new();
-    shared.lock.acquire();
-    let wait = |index: usize| {
-        let shared = shared.clone();
-        Box::new(move || {
-            if index >= timed {
-                acquirer(&shared);
-            } else if shared.lock.try_acquire_until(deadline_ns) {
-                shared.section();
-            } else {
-                assert_over::<H>(deadline_ns);
-            }
-        }) as Job
-    };
-    let held = shared.clone();
-    // First, since the last is run by a model's first thread: a holder that need not be preempted to be waited for.
-    let mut jobs: Vec<Job> = vec![Box::new(move || held.section())];
-    jobs.extend((0..waiters).map(wait));
-    H::run(jobs);
-    shared.assert_rests();
+    play_behind_a_holder::<H, L>(timed_roles(waiters, timed, 1, deadline_ns));
 }
 
 /// As [`behind_a_holder`], without deadlines, in a harness where any waiter may end in its sleep: the others get in all the same.
 pub fn outlived<H: Harness, L: RawLock<Platform = H::Platform>>(waiters: usize) {
-    let shared = Shared::<H, L>::new();
-    shared.lock.acquire();
-    let wait = |_| {
-        let shared = shared.clone();
-        Box::new(move || match catch_unwind(AssertUnwindSafe(|| shared.lock.acquire())) {
+    let wait = |_| -> Role<H, L> {
+        Box::new(|shared| match catch_unwind(AssertUnwindSafe(|| shared.lock.acquire())) {
             Ok(()) => shared.section(),
             Err(end) if end.is::<EndInSleep>() => {}
             Err(panic) => resume_unwind(panic),
-        }) as Job
+        })
     };
-    let held = shared.clone();
-    // First, as in `behind_a_holder`.
-    let mut jobs: Vec<Job> = vec![Box::new(move || held.section())];
-    jobs.extend((0..waiters).map(wait));
-    H::run(jobs);
-    shared.assert_rests();
+    play_behind_a_holder((0..waiters).map(wait));
 }
 
 /// Others wait when the holder releases, and somebody tries once, into whatever goes on meanwhile.
 pub fn tried_meanwhile<H: Harness, L: RawLock<Platform = H::Platform>>(waiters: usize) {
-    let shared = Shared::<H, L>::new();
-    shared.lock.acquire();
-    let job = |role: fn(&Shared<H, L>)| {
-        let shared = shared.clone();
-        Box::new(move || role(&shared)) as Job
-    };
-    // The holder first, as in `behind_a_holder`.
-    let mut jobs = vec![job(Shared::section), job(tryer)];
-    jobs.extend((0..waiters).map(|_| job(acquirer)));
-    H::run(jobs);
-    shared.assert_rests();
+    play_behind_a_holder::<H, L>(iter::once(tryer(1)).chain((0..waiters).map(|_| acquirer(1))));
 }
 
 /// A reentrant lock: its holder gets in `depth` times, by acquiring and by trying, and others only when it has left as
 /// often.
 pub fn nesting<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize, rounds: usize, depth: usize) {
-    let shared = Shared::<H, L>::new();
-    let jobs = (0..threads).map(|_| {
-        let shared = shared.clone();
-        Box::new(move || {
+    let nester = |_| -> Role<H, L> {
+        Box::new(move |shared| {
             for _ in 0..rounds {
                 shared.lock.acquire();
                 for level in 1..depth {
@@ -207,51 +202,45 @@ pub fn nesting<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize, r
                 }
                 (0..depth).for_each(|_| shared.section());
             }
-        }) as Job
-    });
-    H::run(jobs.collect());
-    shared.assert_rests();
-    assert_eq!(shared.entered.load(Relaxed), (threads * rounds * depth) as u64);
+        })
+    };
+    let entered = play(&Shared::new(), (0..threads).map(nester));
+    assert_eq!(entered, (threads * rounds * depth) as u64);
 }
 
 /// A monitor: `waiters` threads wait, entered twice, until there is something for each of them; one thread provides it
 /// and pulses, all at once or one by one.
 pub fn pulses<H: Harness, L: RawMonitor<Platform = H::Platform>>(waiters: usize, all_at_once: bool) {
-    let shared = Shared::<H, L>::new();
     // SAFETY: callers have acquired the lock.
     let change = |shared: &Shared<H, L>, by: i64| unsafe { shared.data.update(|count| count.wrapping_add_signed(by)) };
-    let take = |_| {
-        let shared = shared.clone();
-        Box::new(move || {
+    let take = |_| -> Role<H, L> {
+        Box::new(move |shared| {
             shared.lock.acquire();
             shared.lock.acquire();
             // Ended by the provider, who pulses each of those that have come before it; the others find their share.
-            while change(&shared, 0) == 0 {
+            while change(shared, 0) == 0 {
                 assert_eq!(shared.lock.wait(None), Ok(true), "{}: a wait ended by nobody", L::ENTRY.name);
             }
-            change(&shared, -1);
+            change(shared, -1);
             for _ in 0..2 {
                 // SAFETY: acquired twice above, and a wait gives back what it took.
                 unsafe { shared.lock.release() };
             }
-        }) as Job
+        })
     };
-    let mut jobs: Vec<Job> = (0..waiters).map(take).collect();
-    let provider = shared.clone();
-    jobs.push(Box::new(move || {
-        provider.lock.acquire();
-        change(&provider, waiters as i64);
+    let provider: Role<H, L> = Box::new(move |shared| {
+        shared.lock.acquire();
+        change(shared, waiters as i64);
         if all_at_once {
-            assert!(provider.lock.pulse_all().expect("held") <= waiters);
+            assert!(shared.lock.pulse_all().expect("held") <= waiters);
         } else {
             // Ended by an empty queue.
-            while provider.lock.pulse().expect("held") {}
+            while shared.lock.pulse().expect("held") {}
         }
         // SAFETY: acquired above.
-        unsafe { provider.lock.release() };
-    }));
-    H::run(jobs);
-    shared.assert_rests();
+        unsafe { shared.lock.release() };
+    });
+    play(&Shared::new(), (0..waiters).map(take).chain([provider]));
 }
 
 /// Nothing touches the lock after the releasing write: the last of `threads` users frees it right after its release,
