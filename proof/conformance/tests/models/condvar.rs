@@ -1,17 +1,15 @@
 //! The flagship's condition variable under loom, under random schedules, and on real threads. The race R24 of
 //! `src/races.rs`, a waiter that is put into the dugout of a lock by somebody else, is in all of them.
 
+use crate::{DEADLINE_NS, MODEL, SEARCH, SOON_NS, SPINNING};
 use ondeck_conformance::condvar::{
     outsiders_acquire_by_themselves, timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once,
     wakes_nobody_into_the_lock,
 };
-use ondeck_conformance::{Far, HardwareHarness, LoomHarness, Model, Schedule, ScheduleHarness, Time, within};
+use ondeck_conformance::{Far, HardwareHarness, LoomHarness, Model, ScheduleHarness, within};
 use ondeck_core::{Hardware, Platform};
 use std::time::Duration;
 
-const MODEL: Model = Model::new();
-const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
-const SEARCH: Schedule = Schedule { executions: 5_000 };
 const PATIENCE: Duration = Duration::from_secs(60);
 
 mod small {
@@ -43,7 +41,7 @@ mod small {
 
     #[test]
     fn condvar_timeouts_race_with_notifications() {
-        let body = || timeouts_race_with_notifications::<LoomHarness>(1, 0, Model::deadline_ns());
+        let body = || timeouts_race_with_notifications::<LoomHarness>(1, 0, DEADLINE_NS);
         MODEL.expiring().check_containing(&[&["withdraw", "summon"]], body);
     }
 
@@ -77,7 +75,7 @@ mod far {
 
     #[test]
     fn condvar_timeouts_race_with_notifications() {
-        let body = || timeouts_race_with_notifications::<LoomHarness>(1, 1, Model::deadline_ns());
+        let body = || timeouts_race_with_notifications::<LoomHarness>(1, 1, DEADLINE_NS);
         ALL.expiring().preemptions(1).check(body);
     }
 }
@@ -104,7 +102,7 @@ mod broad {
     #[test]
     fn condvar_timeouts_race_with_notifications() {
         let both = [["withdraw", "summon"].as_slice(), &["summon", "withdraw"], &["withdraw", "send_alone"]];
-        SEARCH.check_containing(&both, || timeouts_race_with_notifications::<ScheduleHarness>(3, 2, 1 << 20));
+        SEARCH.check_containing(&both, || timeouts_race_with_notifications::<ScheduleHarness>(3, 2, SOON_NS));
     }
 
     #[test]

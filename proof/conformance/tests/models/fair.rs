@@ -1,11 +1,9 @@
 //! Fair releases of the flagship, which the trait of all locks does not have: they keep the promises, and they do what they
 //! are for.
-//!
-//! The models and their constants are those of `loom_ondeck.rs` and `schedule.rs`.
 
+use crate::{DEADLINE_NS, MODEL, SEARCH, SOON_NS, SPINNING};
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
-use ondeck_conformance::{CheckedCell, Job, LoomHarness, LoomPlatform, Model, Schedule, SchedulePlatform, Time};
-use ondeck_conformance::{Harness, ScheduleHarness};
+use ondeck_conformance::{CheckedCell, Harness, Job, LoomHarness, LoomPlatform, ScheduleHarness, SchedulePlatform};
 use ondeck_core::Platform;
 use ondeck_lineage::{Entry, RawLock, RawOndeck, RawTimedLock};
 use std::sync::Arc;
@@ -107,10 +105,6 @@ mod small {
 
     type Lock<const N: u32> = Fair<LoomPlatform, N>;
 
-    const MODEL: Model = Model::new();
-    const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
-    const DEADLINE_NS: u64 = Model::deadline_ns();
-
     #[test]
     fn mutual_exclusion() {
         MODEL.reaching(&["nap", "pass"]).check(|| exclusion::<LoomHarness, Lock<ALL>>(2, 2));
@@ -154,14 +148,10 @@ mod broad {
 
     type Lock<const N: u32> = Fair<SchedulePlatform, N>;
 
-    const SEARCH: Schedule = Schedule { executions: 5_000 };
-    /// A deadline in the middle of what the random clock passes through in one execution.
-    const DEADLINE_NS: u64 = 1 << 20;
-
     fn keeps_its_promises<const N: u32>() {
         SEARCH.check(|| exclusion::<ScheduleHarness, Lock<N>>(5, 3));
-        SEARCH.check(|| timed::<ScheduleHarness, Lock<N>>(6, 4, 2, DEADLINE_NS));
-        SEARCH.check(|| freeing_timed::<ScheduleHarness, Lock<N>>(6, DEADLINE_NS));
+        SEARCH.check(|| timed::<ScheduleHarness, Lock<N>>(6, 4, 2, SOON_NS));
+        SEARCH.check(|| freeing_timed::<ScheduleHarness, Lock<N>>(6, SOON_NS));
     }
 
     #[test]

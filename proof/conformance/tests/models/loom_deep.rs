@@ -1,18 +1,15 @@
 //! Models of the flagship that take minutes, deeper than those of `loom_ondeck.rs` and `loom_narrow.rs`; run by
 //! `cargo test -p ondeck-conformance --test models loom_deep -- --ignored`.
 
+use crate::{DEADLINE_NS, MODEL, SPINNING};
 use ondeck_conformance::condvar::wakes_all_and_loses_none;
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed, timed};
 use ondeck_conformance::{
-    Far, Harness, LoomHarness, LoomPlatform, Model, NO_COUNT, NarrowCounterHarness, NoYields, TWO_BITS, Time,
+    Far, Harness, LoomHarness, LoomPlatform, Model, NO_COUNT, NarrowCounterHarness, NoYields, TWO_BITS,
 };
 use ondeck_lineage::RawOndeck;
 
 type Lock = RawOndeck<LoomPlatform, NoYields>;
-
-const MODEL: Model = Model::new();
-const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
-const DEADLINE_NS: u64 = Model::deadline_ns();
 
 /// Two of four threads give up, with nothing before the race for the lock decided.
 #[test]

@@ -1,22 +1,12 @@
 //! The flagship in words without room for its counter: with two bits of it, and with none, so that a state word of
 //! another time is met in a few acquisitions. What every compare-exchange then does is said in the header of
 //! `ondeck.rs`, under "An equal word".
-//!
-//! The constants are those of `loom_ondeck.rs`.
 
+use crate::{DEADLINE_NS, MODEL, SEARCH, SOON_NS, SPINNING};
 use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed};
-use ondeck_conformance::{
-    Harness, LoomHarness, Model, NO_COUNT, NarrowCounterHarness, NoYields, Schedule, ScheduleHarness, TWO_BITS, Time,
-};
+use ondeck_conformance::{Harness, LoomHarness, NO_COUNT, NarrowCounterHarness, NoYields, ScheduleHarness, TWO_BITS};
 use ondeck_lineage::RawOndeck;
-
-const MODEL: Model = Model::new();
-const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
-const SEARCH: Schedule = Schedule { executions: 5_000 };
-const DEADLINE_NS: u64 = Model::deadline_ns();
-/// A deadline in the middle of what the random clock passes through in one execution.
-const SOON_NS: u64 = 1 << 20;
 
 macro_rules! models {
     ($name:ident, $cut:ident) => {

@@ -9,6 +9,7 @@
 //! tick counter may leap beyond every patience, so that asking, passing and napping happen at every moment
 //! and not at all. Its executions are long, so its preemptions are few.
 
+use crate::{DEADLINE_NS, MODEL, SPINNING};
 use ondeck_conformance::properties::{
     behind_a_holder, exclusion, freeing, freeing_timed, outlived, timed, tried_meanwhile, tries,
 };
@@ -16,10 +17,6 @@ use ondeck_conformance::{Far, LoomHarness, LoomPlatform, Model, NoYields, Time};
 use ondeck_lineage::RawOndeck;
 
 type Lock = RawOndeck<LoomPlatform, NoYields>;
-
-const MODEL: Model = Model::new();
-const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
-const DEADLINE_NS: u64 = Model::deadline_ns();
 
 #[test]
 fn mutual_exclusion() {

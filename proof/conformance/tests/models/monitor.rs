@@ -4,6 +4,7 @@
 //! while others still look at it. `NoThinOwners` ones are never thin: what happens around the side objects fits into fewer
 //! steps then.
 
+use crate::{DEADLINE_NS, MODEL, SEARCH, SOON_NS, SPINNING};
 use ondeck_conformance::monitors::{
     deflates_when_calm, latecomer_does_not_wait, leaked_levels_are_not_found_again, manages_without_side_objects,
     misuse_is_refused, nests, pulse_meets_timeout, pulses_all, pulses_in_order, share_side_objects,
@@ -11,7 +12,7 @@ use ondeck_conformance::monitors::{
 };
 use ondeck_conformance::properties::{exclusion, freeing, timed, tries};
 use ondeck_conformance::side_objects::{EagerDeflation, MonitorHarness, NoThinOwners};
-use ondeck_conformance::{HardwareHarness, LoomHarness, Model, Schedule, ScheduleHarness, Time, within};
+use ondeck_conformance::{HardwareHarness, LoomHarness, ScheduleHarness, within};
 use ondeck_core::{Hardware, Platform};
 use ondeck_lineage::Defaults;
 use std::time::Duration;
@@ -22,68 +23,65 @@ mod small {
     type Thin = <LoomHarness as MonitorHarness>::Monitor<EagerDeflation>;
     type Fat = <LoomHarness as MonitorHarness>::Monitor<NoThinOwners>;
 
-    const MODEL: Model = Model::new();
-    const SPINNING: Model = Model::new().spinning(Time::MayLeap(1_000_000)).preemptions(1);
-
-    fn begin() {
-        LoomHarness::begin(3);
+    /// The body, which begins with few side objects.
+    fn begun(body: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sync + 'static {
+        move || {
+            LoomHarness::begin(3);
+            body();
+        }
     }
 
     #[test]
     fn monitor_excludes() {
         let seen = [["want", "hand_over", "enter"].as_slice(), &["hand_over", "close", "deflate"]];
-        MODEL.preemptions(2).check_containing(&seen, || {
-            begin();
-            exclusion::<LoomHarness, Thin>(2, 2);
-        });
+        MODEL.preemptions(2).check_containing(&seen, begun(|| exclusion::<LoomHarness, Thin>(2, 2)));
     }
 
     #[test]
     fn monitor_excludes_three() {
-        MODEL.preemptions(1).check_containing(&[&["hand_over", "close", "deflate"]], || {
-            begin();
-            exclusion::<LoomHarness, Thin>(3, 1);
-        });
+        MODEL
+            .preemptions(1)
+            .check_containing(&[&["hand_over", "close", "deflate"]], begun(|| exclusion::<LoomHarness, Thin>(3, 1)));
     }
 
     #[test]
     fn monitor_excludes_spinning() {
-        SPINNING.reaching(&["want", "hand_over", "enter", "stray"]).check(|| {
-            begin();
-            exclusion::<LoomHarness, Thin>(2, 2);
-        });
+        SPINNING
+            .reaching(&["want", "hand_over", "enter", "stray"])
+            .check(begun(|| exclusion::<LoomHarness, Thin>(2, 2)));
     }
 
     #[test]
     fn monitor_excludes_without_numbers() {
-        MODEL.preemptions(2).check_containing(&[&["found", "deflate", "found"]], || {
-            begin();
-            exclusion::<LoomHarness, Fat>(2, 1);
-        });
+        MODEL
+            .preemptions(2)
+            .check_containing(&[&["found", "deflate", "found"]], begun(|| exclusion::<LoomHarness, Fat>(2, 1)));
     }
 
     #[test]
     fn monitor_tries_disturb_nobody() {
-        MODEL.preemptions(1).reaching(&["hand_over", "enter", "stray"]).check(|| {
-            begin();
-            tries::<LoomHarness, Thin>(3, 1);
-        });
+        MODEL
+            .preemptions(1)
+            .reaching(&["hand_over", "enter", "stray"])
+            .check(begun(|| tries::<LoomHarness, Thin>(3, 1)));
     }
 
     #[test]
     fn monitor_deadlines() {
-        MODEL.expiring().preemptions(1).reaching(&["sleep", "hand_over", "enter"]).check(|| {
-            begin();
-            timed::<LoomHarness, Thin>(3, 2, 1, Model::deadline_ns());
-        });
+        MODEL
+            .expiring()
+            .preemptions(1)
+            .reaching(&["sleep", "hand_over", "enter"])
+            .check(begun(|| timed::<LoomHarness, Thin>(3, 2, 1, DEADLINE_NS)));
     }
 
     #[test]
     fn monitor_deadlines_when_fat() {
-        MODEL.expiring().preemptions(1).reaching(&["pin", "leave"]).check(|| {
-            begin();
-            timed::<LoomHarness, Fat>(2, 1, 1, Model::deadline_ns());
-        });
+        MODEL
+            .expiring()
+            .preemptions(1)
+            .reaching(&["pin", "leave"])
+            .check(begun(|| timed::<LoomHarness, Fat>(2, 1, 1, DEADLINE_NS)));
     }
 
     #[test]
@@ -128,7 +126,7 @@ mod small {
 
     #[test]
     fn monitor_pulse_meets_timeout() {
-        let body = || pulse_meets_timeout::<LoomHarness, EagerDeflation>(1, 0, Model::deadline_ns());
+        let body = || pulse_meets_timeout::<LoomHarness, EagerDeflation>(1, 0, DEADLINE_NS);
         MODEL.expiring().preemptions(2).check_containing(&[&["withdraw", "summon"]], body);
     }
 
@@ -145,10 +143,10 @@ mod small {
 
     #[test]
     fn monitor_is_freed_by_its_last_user() {
-        MODEL.preemptions(1).reaching(&["hand_over", "deflate", "stray"]).check(|| {
-            begin();
-            freeing::<LoomHarness, Thin>(3);
-        });
+        MODEL
+            .preemptions(1)
+            .reaching(&["hand_over", "deflate", "stray"])
+            .check(begun(|| freeing::<LoomHarness, Thin>(3)));
     }
 
     #[test]
@@ -164,52 +162,38 @@ mod broad {
     type Slow = <ScheduleHarness as MonitorHarness>::Monitor<Defaults>;
     type Fat = <ScheduleHarness as MonitorHarness>::Monitor<NoThinOwners>;
 
-    const SEARCH: Schedule = Schedule { executions: 5_000 };
-    const SOON_NS: u64 = 1 << 20;
-
-    fn begin() {
-        ScheduleHarness::begin(8);
+    /// The body, which begins with few side objects.
+    fn begun(body: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sync + 'static {
+        move || {
+            ScheduleHarness::begin(8);
+            body();
+        }
     }
 
     #[test]
     fn monitor_excludes() {
         let seen = [["want", "hand_over", "enter", "close", "deflate"].as_slice(), &["hand_over", "pin", "unpin"]];
-        SEARCH.check_containing(&seen, || {
-            begin();
-            exclusion::<ScheduleHarness, Thin>(5, 3);
-        });
+        SEARCH.check_containing(&seen, begun(|| exclusion::<ScheduleHarness, Thin>(5, 3)));
     }
 
     #[test]
     fn monitor_excludes_with_defaults() {
-        SEARCH.check(|| {
-            begin();
-            exclusion::<ScheduleHarness, Slow>(5, 3);
-        });
+        SEARCH.check(begun(|| exclusion::<ScheduleHarness, Slow>(5, 3)));
     }
 
     #[test]
     fn monitor_excludes_without_numbers() {
-        SEARCH.check(|| {
-            begin();
-            exclusion::<ScheduleHarness, Fat>(5, 3);
-        });
+        SEARCH.check(begun(|| exclusion::<ScheduleHarness, Fat>(5, 3)));
     }
 
     #[test]
     fn monitor_tries_disturb_nobody() {
-        SEARCH.check(|| {
-            begin();
-            tries::<ScheduleHarness, Thin>(5, 3);
-        });
+        SEARCH.check(begun(|| tries::<ScheduleHarness, Thin>(5, 3)));
     }
 
     #[test]
     fn monitor_deadlines() {
-        SEARCH.check(|| {
-            begin();
-            timed::<ScheduleHarness, Thin>(5, 3, 3, SOON_NS);
-        });
+        SEARCH.check(begun(|| timed::<ScheduleHarness, Thin>(5, 3, 3, SOON_NS)));
     }
 
     #[test]
@@ -259,10 +243,7 @@ mod broad {
 
     #[test]
     fn monitor_is_freed_by_its_last_user() {
-        SEARCH.check(|| {
-            begin();
-            freeing::<ScheduleHarness, Thin>(5);
-        });
+        SEARCH.check(begun(|| freeing::<ScheduleHarness, Thin>(5)));
     }
 
     #[test]

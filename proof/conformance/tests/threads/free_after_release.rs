@@ -216,21 +216,28 @@ fn hold(random: &mut Random) {
     }
 }
 
-macro_rules! freeable {
-    ($name:ident, $lock:ident) => {
+/// The tests of one lock; `$how` is how it is used.
+macro_rules! freed {
+    ($name:ident, $lock:ident, $how:ident) => {
         mod $name {
             use super::*;
 
             #[test]
             fn heap() {
-                churn::<$lock<Hardware>, Heap>(frees(ON_HEAP), plainly);
+                churn::<$lock<Hardware>, Heap>(frees(ON_HEAP), $how);
             }
 
             #[test]
             fn pages() {
-                churn::<$lock<Hardware>, Pages>(frees(ON_PAGES), plainly);
+                churn::<$lock<Hardware>, Pages>(frees(ON_PAGES), $how);
             }
         }
+    };
+}
+
+macro_rules! freeable {
+    ($name:ident, $lock:ident) => {
+        freed!($name, $lock, plainly);
     };
 }
 
@@ -243,19 +250,7 @@ mod timed {
 
     macro_rules! timed_freeable {
         ($name:ident, $lock:ident) => {
-            mod $name {
-                use super::*;
-
-                #[test]
-                fn heap() {
-                    churn::<$lock<Hardware>, Heap>(frees(ON_HEAP), with_deadlines);
-                }
-
-                #[test]
-                fn pages() {
-                    churn::<$lock<Hardware>, Pages>(frees(ON_PAGES), with_deadlines);
-                }
-            }
+            freed!($name, $lock, with_deadlines);
         };
     }
 

@@ -21,8 +21,21 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// For the same locks: on two cores with eight other busy threads, each pass has been seen to take 0.1 s.
 const LONG_PATIENCE: Duration = Duration::from_secs(600);
 
-macro_rules! contended {
-    ($name:ident, $lock:ident, $threads:ident, $rounds:ident, $patience:ident) => {
+/// Threads, rounds, and the time that they have.
+fn amount<L: RawLock>() -> (usize, usize, Duration) {
+    macro_rules! unyielding_lock {
+        ($name:ident, $lock:ident) => {
+            if L::ENTRY.name == $lock::<Hardware>::ENTRY.name {
+                return (PAIR, FEW_ROUNDS, LONG_PATIENCE);
+            }
+        };
+    }
+    for_each_lock!(unyielding_lock, unyielding);
+    (THREADS, ROUNDS, PATIENCE)
+}
+
+macro_rules! any_lock {
+    ($name:ident, $lock:ident) => {
         mod $name {
             use super::*;
 
@@ -30,31 +43,20 @@ macro_rules! contended {
 
             #[test]
             fn mutual_exclusion() {
-                within($patience, "exclusion", || exclusion::<HardwareHarness, Lock>($threads, $rounds));
+                let (threads, rounds, patience) = amount::<Lock>();
+                within(patience, "exclusion", || exclusion::<HardwareHarness, Lock>(threads, rounds));
             }
 
             #[test]
             fn tries_disturb_nobody() {
-                within($patience, "tries", || tries::<HardwareHarness, Lock>($threads, $rounds));
+                let (threads, rounds, patience) = amount::<Lock>();
+                within(patience, "tries", || tries::<HardwareHarness, Lock>(threads, rounds));
             }
         }
     };
 }
 
-macro_rules! by_crowd {
-    ($name:ident, $lock:ident) => {
-        contended!($name, $lock, THREADS, ROUNDS, PATIENCE);
-    };
-}
-
-macro_rules! by_pair {
-    ($name:ident, $lock:ident) => {
-        contended!($name, $lock, PAIR, FEW_ROUNDS, LONG_PATIENCE);
-    };
-}
-
-for_each_lock!(by_crowd, not_unyielding);
-for_each_lock!(by_pair, unyielding);
+for_each_lock!(any_lock);
 
 mod given_up {
     use super::*;
@@ -167,30 +169,18 @@ fn relief_bars_arrivals() {
 mod free_after_release {
     use super::*;
 
-    macro_rules! freed {
-        ($name:ident, $lock:ident, $threads:ident) => {
+    macro_rules! freeable_lock {
+        ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
-                let body = || (0..100).for_each(|_| freeing::<HardwareHarness, $lock<Hardware>>($threads));
+                let (threads, ..) = amount::<$lock<Hardware>>();
+                let body = || (0..100).for_each(|_| freeing::<HardwareHarness, $lock<Hardware>>(threads));
                 within(PATIENCE, "freeing", body);
             }
         };
     }
 
-    macro_rules! by_crowd {
-        ($name:ident, $lock:ident) => {
-            freed!($name, $lock, THREADS);
-        };
-    }
-
-    macro_rules! by_pair {
-        ($name:ident, $lock:ident) => {
-            freed!($name, $lock, PAIR);
-        };
-    }
-
-    for_each_lock!(by_crowd, freeable, not_unyielding);
-    for_each_lock!(by_pair, freeable, unyielding);
+    for_each_lock!(freeable_lock, freeable);
 }
 
 mod free_after_giving_up {
