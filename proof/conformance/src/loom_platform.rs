@@ -194,7 +194,8 @@ impl Model {
             steps::begin_execution();
             STATE.set(Some(Rc::new(State::new(self))));
             body();
-            search_inside.lock().expect("nobody panics while holding it").note_execution();
+            let threads = State::current().plain.borrow().threads.len();
+            search_inside.lock().expect("nobody panics while holding it").note_execution(threads);
         });
         STATE.set(None);
         let mut search = std::mem::take(&mut *search.lock().expect("nobody panics while holding it"));

@@ -1,6 +1,5 @@
 //! What a check has seen so far.
 
-use super::State;
 use crate::steps;
 use core::fmt;
 use std::collections::BTreeMap;
@@ -23,13 +22,14 @@ impl Search {
         steps.filter(|step| !self.steps.contains_key(step)).collect()
     }
 
-    pub(super) fn note_execution(&mut self) {
+    /// `threads` have taken part.
+    pub(super) fn note_execution(&mut self, threads: usize) {
         self.executions += 1;
         self.missing.retain(|pattern| !steps::contain(pattern));
         for step in steps::present() {
             *self.steps.entry(step).or_default() += 1;
         }
-        self.most_threads = self.most_threads.max(State::current().plain.borrow().threads.len());
+        self.most_threads = self.most_threads.max(threads);
     }
 }
 
