@@ -137,3 +137,8 @@ impl<T> AtomicPointer<T> for AtomicPtr<T> {
         AtomicPtr::compare_exchange(self, current, new, success, failure)
     }
 }
+
+/// The address of the half of a 64-bit word that holds its upper 32 bits.
+pub(super) fn upper_half(word: *const u64) -> *const u32 {
+    word.cast::<u32>().wrapping_add(cfg!(target_endian = "little") as usize)
+}

@@ -10,6 +10,7 @@
 //! Priority is not donated to the holder: the kernel does not know who that is.
 
 use crate::WaitEnd;
+use crate::platform::atomic::upper_half;
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -32,7 +33,7 @@ pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) ->
 
 /// As [`wait`], for the upper half of `word`: the kernel compares that half only.
 pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
-    ulock_wait(super::upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
+    ulock_wait(upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
 }
 
 fn ulock_wait(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {

@@ -32,6 +32,7 @@ use portable as os;
 #[cfg(test)]
 mod tests;
 
+use crate::platform::atomic::upper_half;
 use crate::{Platform, RunState, StaticPlatform, Step, ThreadId, WaitEnd};
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -159,9 +160,4 @@ impl Platform for Hardware {
 impl StaticPlatform for Hardware {
     const U32_ZERO: AtomicU32 = AtomicU32::new(0);
     const U64_ZERO: AtomicU64 = AtomicU64::new(0);
-}
-
-/// The address of the half of a 64-bit word that holds its upper 32 bits.
-fn upper_half(word: *const u64) -> *const u32 {
-    word.cast::<u32>().wrapping_add(cfg!(target_endian = "little") as usize)
 }

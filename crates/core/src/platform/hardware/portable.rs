@@ -12,6 +12,7 @@
 extern crate std;
 
 use crate::WaitEnd;
+use crate::platform::atomic::upper_half;
 use core::cell::Cell;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -40,7 +41,7 @@ pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) ->
 /// As [`wait`], for the upper half of `word`. All of it is compared, because a program must not read half of a word
 /// that others change as a whole.
 pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
-    wait_while(super::upper_half(word.as_ptr()), || word.load(Relaxed) == expected, deadline_ns)
+    wait_while(upper_half(word.as_ptr()), || word.load(Relaxed) == expected, deadline_ns)
 }
 
 /// A wake takes the gate after its caller has changed the word. So it either finds us asleep, or we find the change:

@@ -1,6 +1,7 @@
 //! What every operating system's file must do, for this system and for the portable fallback.
 
-use super::{WaitEnd, upper_half};
+use super::WaitEnd;
+use crate::platform::atomic::upper_half;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::thread;
 

@@ -4,6 +4,7 @@
 //! a little before it sleeps, on the sleeper's own record.
 
 use crate::WaitEnd;
+use crate::platform::atomic::upper_half;
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -45,7 +46,7 @@ pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) ->
 
 /// As [`wait`], for the upper half of `word`: the system compares that half only.
 pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
-    wait_on_address(super::upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
+    wait_on_address(upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
 }
 
 fn wait_on_address(word: *const u32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {

@@ -11,6 +11,7 @@ mod futex;
 mod nodes;
 
 use crate::WaitEnd;
+use crate::platform::atomic::upper_half;
 use crate::platform::kernel;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -22,7 +23,7 @@ pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) ->
 
 /// As [`wait`], for the upper half of `word`: the kernel compares that half only.
 pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u64>) -> WaitEnd {
-    futex::wait(super::upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
+    futex::wait(upper_half(word.as_ptr()), (expected >> 32) as u32, deadline_ns)
 }
 
 /// Wakes at most `n` sleepers on the address; never dereferences it.
