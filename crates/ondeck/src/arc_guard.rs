@@ -8,6 +8,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Access to the data of a [`Mutex`] in an `Arc`. The guard owns a clone of the `Arc`, and stays on its thread.
 ///
@@ -171,6 +172,67 @@ impl<T: ?Sized, P: Policy> ArcMutexGuard<T, P> {
     pub fn bump(s: &mut Self) {
         // SAFETY: as in `unlocked`.
         unsafe { s.mutex.raw.bump() };
+    }
+}
+
+impl<T: ?Sized, P: Policy> Mutex<T, P> {
+    /// As [`lock`](Mutex::lock). The guard owns a clone of the `Arc`.
+    ///
+    /// # Example
+    /// See [`ArcMutexGuard`].
+    #[inline]
+    pub fn lock_arc(self: &Arc<Self>) -> ArcMutexGuard<T, P> {
+        self.raw.lock();
+        // SAFETY: locked just now.
+        unsafe { ArcMutexGuard::new(self) }
+    }
+
+    /// As [`try_lock`](Mutex::try_lock). The guard owns a clone of the `Arc`.
+    ///
+    /// # Example
+    /// ```
+    /// let mutex = std::sync::Arc::new(ondeck::Mutex::new(0));
+    /// let guard = mutex.try_lock_arc().unwrap();
+    /// assert!(mutex.try_lock_arc().is_none());
+    /// # drop(guard);
+    /// ```
+    #[inline]
+    pub fn try_lock_arc(self: &Arc<Self>) -> Option<ArcMutexGuard<T, P>> {
+        // SAFETY: locked just now.
+        self.raw.try_lock().then(|| unsafe { ArcMutexGuard::new(self) })
+    }
+
+    /// As [`try_lock_for`](Mutex::try_lock_for). The guard owns a clone of the `Arc`.
+    ///
+    /// # Example
+    /// As for [`try_lock_arc`](Mutex::try_lock_arc).
+    #[inline]
+    pub fn try_lock_arc_for(self: &Arc<Self>, timeout: Duration) -> Option<ArcMutexGuard<T, P>> {
+        // SAFETY: locked just now.
+        self.raw.try_lock_for(timeout).then(|| unsafe { ArcMutexGuard::new(self) })
+    }
+
+    /// As [`try_lock_until`](Mutex::try_lock_until). The guard owns a clone of the `Arc`.
+    ///
+    /// # Example
+    /// As for [`try_lock_arc`](Mutex::try_lock_arc).
+    #[inline]
+    pub fn try_lock_arc_until(self: &Arc<Self>, deadline: Instant) -> Option<ArcMutexGuard<T, P>> {
+        // SAFETY: locked just now.
+        self.raw.try_lock_until(deadline).then(|| unsafe { ArcMutexGuard::new(self) })
+    }
+
+    /// As [`make_guard_unchecked`](Mutex::make_guard_unchecked). The guard owns a clone of the `Arc`.
+    ///
+    /// # Safety
+    /// As [`make_guard_unchecked`](Mutex::make_guard_unchecked).
+    ///
+    /// # Example
+    /// As for [`make_guard_unchecked`](Mutex::make_guard_unchecked).
+    #[inline]
+    pub unsafe fn make_arc_guard_unchecked(self: &Arc<Self>) -> ArcMutexGuard<T, P> {
+        // SAFETY: the caller's duty is the same.
+        unsafe { ArcMutexGuard::new(self) }
     }
 }
 

@@ -1,35 +1,10 @@
 //! The condition variable for the mutexes of this crate.
 
+use crate::WaitTimeoutResult;
 use crate::policy::{MutexGuard, RawCondvar};
 use ondeck_core::ondeck::{Balanced, Policy};
 use std::fmt;
 use std::time::{Duration, Instant};
-
-/// Whether a wait of a condition variable timed out.
-///
-/// # Example
-/// ```
-/// use ondeck::{Condvar, Mutex, WaitTimeoutResult};
-/// use std::time::Duration;
-///
-/// let (mutex, changed) = (Mutex::new(()), Condvar::new());
-/// let result: WaitTimeoutResult = changed.wait_for(&mut mutex.lock(), Duration::ZERO);
-/// assert!(result.timed_out());
-/// ```
-#[derive(Debug, PartialEq, Eq, Copy, Clone)]
-pub struct WaitTimeoutResult(pub(crate) bool);
-
-impl WaitTimeoutResult {
-    /// True if the wait timed out: no notification came in time, or the condition of the wait still held.
-    ///
-    /// # Example
-    /// See [`WaitTimeoutResult`].
-    #[inline]
-    #[must_use]
-    pub const fn timed_out(self) -> bool {
-        self.0
-    }
-}
 
 /// A condition variable for [`Mutex`](crate::policy::Mutex), with the policy as a parameter. [`crate::Condvar`] is the
 /// one with the default policy.

@@ -189,8 +189,8 @@ ondeck_core::where_recordable! {
     }
 }
 
-pub use condvar::WaitTimeoutResult;
 pub use monitor::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
+pub use raw::WaitTimeoutResult;
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 
 /// Gives a lock the name by which `ondeck profile` shows it: a mutex or a condition variable, or a struct that has one.

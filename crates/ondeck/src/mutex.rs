@@ -1,13 +1,9 @@
 //! The mutex: ondeck's lock beside the data that it guards.
 
-#[cfg(feature = "arc_lock")]
-use crate::policy::ArcMutexGuard;
 use crate::policy::{MutexGuard, RawMutex};
 use ondeck_core::ondeck::{Balanced, Policy};
 use std::cell::UnsafeCell;
 use std::fmt;
-#[cfg(feature = "arc_lock")]
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A mutex around data, with the policy as a parameter. [`crate::Mutex`] is the one with the default policy.
@@ -270,68 +266,6 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     pub unsafe fn force_unlock_fair(&self) {
         // SAFETY: the caller holds the mutex.
         unsafe { self.raw.unlock_fair() };
-    }
-}
-
-#[cfg(feature = "arc_lock")]
-impl<T: ?Sized, P: Policy> Mutex<T, P> {
-    /// As [`lock`](Mutex::lock). The guard owns a clone of the `Arc`.
-    ///
-    /// # Example
-    /// See [`ArcMutexGuard`].
-    #[inline]
-    pub fn lock_arc(self: &Arc<Self>) -> ArcMutexGuard<T, P> {
-        self.raw.lock();
-        // SAFETY: locked just now.
-        unsafe { ArcMutexGuard::new(self) }
-    }
-
-    /// As [`try_lock`](Mutex::try_lock). The guard owns a clone of the `Arc`.
-    ///
-    /// # Example
-    /// ```
-    /// let mutex = std::sync::Arc::new(ondeck::Mutex::new(0));
-    /// let guard = mutex.try_lock_arc().unwrap();
-    /// assert!(mutex.try_lock_arc().is_none());
-    /// # drop(guard);
-    /// ```
-    #[inline]
-    pub fn try_lock_arc(self: &Arc<Self>) -> Option<ArcMutexGuard<T, P>> {
-        // SAFETY: locked just now.
-        self.raw.try_lock().then(|| unsafe { ArcMutexGuard::new(self) })
-    }
-
-    /// As [`try_lock_for`](Mutex::try_lock_for). The guard owns a clone of the `Arc`.
-    ///
-    /// # Example
-    /// As for [`try_lock_arc`](Mutex::try_lock_arc).
-    #[inline]
-    pub fn try_lock_arc_for(self: &Arc<Self>, timeout: Duration) -> Option<ArcMutexGuard<T, P>> {
-        // SAFETY: locked just now.
-        self.raw.try_lock_for(timeout).then(|| unsafe { ArcMutexGuard::new(self) })
-    }
-
-    /// As [`try_lock_until`](Mutex::try_lock_until). The guard owns a clone of the `Arc`.
-    ///
-    /// # Example
-    /// As for [`try_lock_arc`](Mutex::try_lock_arc).
-    #[inline]
-    pub fn try_lock_arc_until(self: &Arc<Self>, deadline: Instant) -> Option<ArcMutexGuard<T, P>> {
-        // SAFETY: locked just now.
-        self.raw.try_lock_until(deadline).then(|| unsafe { ArcMutexGuard::new(self) })
-    }
-
-    /// As [`make_guard_unchecked`](Mutex::make_guard_unchecked). The guard owns a clone of the `Arc`.
-    ///
-    /// # Safety
-    /// As [`make_guard_unchecked`](Mutex::make_guard_unchecked).
-    ///
-    /// # Example
-    /// As for [`make_guard_unchecked`](Mutex::make_guard_unchecked).
-    #[inline]
-    pub unsafe fn make_arc_guard_unchecked(self: &Arc<Self>) -> ArcMutexGuard<T, P> {
-        // SAFETY: the caller's duty is the same.
-        unsafe { ArcMutexGuard::new(self) }
     }
 }
 

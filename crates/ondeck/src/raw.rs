@@ -1,11 +1,36 @@
 //! ondeck's lock and condition variable without data.
 
-use crate::WaitTimeoutResult;
 use crate::recorded::{self, Machine};
 use ondeck_core::ondeck::{Balanced, Policy, RawCondvar as Waiters, RawOndeck};
 use ondeck_core::{Hardware, Platform};
 use std::fmt;
 use std::time::{Duration, Instant};
+
+/// Whether a wait of a condition variable timed out.
+///
+/// # Example
+/// ```
+/// use ondeck::{Condvar, Mutex, WaitTimeoutResult};
+/// use std::time::Duration;
+///
+/// let (mutex, changed) = (Mutex::new(()), Condvar::new());
+/// let result: WaitTimeoutResult = changed.wait_for(&mut mutex.lock(), Duration::ZERO);
+/// assert!(result.timed_out());
+/// ```
+#[derive(Debug, PartialEq, Eq, Copy, Clone)]
+pub struct WaitTimeoutResult(pub(crate) bool);
+
+impl WaitTimeoutResult {
+    /// True if the wait timed out: no notification came in time, or the condition of the wait still held.
+    ///
+    /// # Example
+    /// See [`WaitTimeoutResult`].
+    #[inline]
+    #[must_use]
+    pub const fn timed_out(self) -> bool {
+        self.0
+    }
+}
 
 /// The lock under [`Mutex`](crate::Mutex), without data. It has 8 bytes.
 ///
