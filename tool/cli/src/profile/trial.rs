@@ -2,6 +2,7 @@
 
 mod input;
 mod metric;
+mod results;
 mod words;
 
 use super::run::{exit_code, refused};
@@ -12,7 +13,8 @@ use indicatif::ProgressBar;
 use input::Input;
 use metric::{Metric, MetricValues};
 use ondeck_launch::Launch;
-use ondeck_rounds::{Difference, FinishedProcess, Round, RunFailure, RunningProcess, difference, order};
+use ondeck_rounds::{FinishedProcess, Round, RunFailure, RunningProcess, difference, order};
+use results::{Kind, OutputDifferences, RUNS, Results, STREAMS};
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -21,41 +23,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Whose locks a run has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Glibc,
-    Ondeck,
-}
-
-/// The runs of a round.
-const RUNS: [Kind; 3] = [Kind::Glibc, Kind::Ondeck, Kind::Glibc];
-/// Where a program writes, and what that is called.
-const STREAMS: [(&str, &str); 2] = [("out", "standard output"), ("err", "standard error")];
-
 /// What a run with ondeck's locks gets beside ten times what the first one took.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// What one place of output says of the locks.
-#[derive(Clone, Debug, Default)]
-struct OutputDifferences {
-    /// The first difference between two runs with glibc's locks.
-    by_itself: Option<Difference>,
-    /// The first difference between glibc's locks and ondeck's.
-    by_locks: Option<Difference>,
-}
-
-/// All that is told of.
-#[derive(Debug, Default)]
-struct Results {
-    wall: Vec<Round>,
-    cpu: Vec<Round>,
-    /// With `--metric`.
-    metric: Option<MetricValues>,
-    printed: [OutputDifferences; 2],
-    /// A pattern for a number that the program prints, if one was seen.
-    pattern: Option<String>,
-}
 
 /// Runs all rounds and tells of them.
 pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
@@ -122,7 +91,7 @@ impl Trial<'_> {
             let (mut ended, mut numbers) = ([None; RUNS.len()], [0.0; RUNS.len()]);
             for run in order(RUNS.len(), round) {
                 let kind = RUNS[run];
-                self.bar.set_message(format!("round {} of {n_rounds}, {}'s locks", round + 1, words::name(kind)));
+                self.bar.set_message(format!("round {} of {n_rounds}, {}'s locks", round + 1, kind.name()));
                 let this = self.one(kind, first.as_ref())?;
                 if let Some(metric) = &self.metric {
                     numbers[run] = self.measure(metric, kind, &mut results.metric)?;

@@ -1,15 +1,17 @@
 //! What `ondeck profile --try` says.
 
 mod metric;
+mod parts;
 
 use super::metric::{Metric, MetricValues};
-use super::{Kind, OutputDifferences, Results, STREAMS};
+use super::results::{Kind, OutputDifferences, RUNS, Results, STREAMS};
 pub(super) use metric::NoNumber;
-use ondeck_report::wording::{duration_ns, percent, plain, quoted, run_time, times, wrap};
+use ondeck_report::wording::{percent, plain, quoted, run_time, times, wrap};
 use ondeck_report::{Grid, wording};
 use ondeck_rounds::{Comparison, Difference, Outcome, ROUNDS_NEEDED, Round, compare};
+use parts::{last_line, program, seconds};
 use std::ffi::OsString;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -23,24 +25,9 @@ const SHORT_S: f64 = 0.1;
 const NOISY: f64 = 0.15;
 const ROUNDS_AGAINST_NOISE: usize = 10;
 
-pub(super) fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Glibc => "glibc",
-        Kind::Ondeck => "ondeck",
-    }
-}
-
-fn seconds(seconds: f64) -> String {
-    duration_ns(seconds * 1e9)
-}
-
 /// The command as a shell wants it, in one line.
 fn typed(command: &[OsString]) -> String {
     plain(&wording::typed(command))
-}
-
-fn program(command: &[OsString]) -> String {
-    plain(&command.first().map(|word| word.to_string_lossy()).unwrap_or_default())
 }
 
 /// What is told at the end.
@@ -106,7 +93,7 @@ impl TrialReport<'_> {
     }
 
     fn notes(&self, wall: &Comparison) -> Vec<String> {
-        let n_runs = self.results.wall.len() * super::RUNS.len();
+        let n_runs = self.results.wall.len() * RUNS.len();
         let [out, err] = &self.results.printed;
         let mut notes: Vec<String> = self.results.metric.iter().map(MetricValues::source).collect();
         notes.extend(match out {
@@ -228,7 +215,7 @@ fn table(wall: &[Round], cpu: &[Round], wall_s: &Comparison, cpu_s: &Comparison)
         (Kind::Glibc, before(wall), wall_s.before, before(cpu), cpu_s.before),
         (Kind::Ondeck, after(wall), wall_s.after, after(cpu), cpu_s.after),
     ] {
-        let first = vec![name(kind).to_owned(), wall.len().to_string()];
+        let first = vec![kind.name().to_owned(), wall.len().to_string()];
         grid.row([first, cells(wall_median, &wall).to_vec(), cells(cpu_median, &cpu).to_vec()].concat());
     }
     grid
@@ -269,7 +256,7 @@ impl Failure<'_> {
         format!(
             "with {}'s locks {name} had not ended after {limit} and was killed, and with glibc's it took {}{last}. \
              Don't use `ondeck run` for it",
-            self::name(self.kind),
+            self.kind.name(),
             seconds(first_s)
         )
     }
@@ -278,12 +265,6 @@ impl Failure<'_> {
     fn last_words(&self) -> String {
         last_line(self.errors).map_or(String::new(), |line| format!(" (it printed: `{line}`)"))
     }
-}
-
-/// The last line that is not empty.
-fn last_line(file: &Path) -> Option<String> {
-    let text = end_of(file).unwrap_or_default();
-    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(plain)
 }
 
 fn how_it_ended(status: ExitStatus) -> String {
@@ -295,17 +276,6 @@ fn how_it_ended(status: ExitStatus) -> String {
         },
         (None, None) => "ended in an unknown way".to_owned(),
     }
-}
-
-fn end_of(file: &Path) -> io::Result<String> {
-    /// As much as is worth a line.
-    const ENOUGH: u64 = 400;
-    let mut file = std::fs::File::open(file)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(ENOUGH)))?;
-    let mut bytes = Vec::new();
-    file.take(ENOUGH).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What is said of the number that a program prints.
 
-use super::{Kind, last_line, name, percent, program, quoted, seconds, times};
+use super::parts::{last_line, program, seconds};
 use crate::profile::trial::metric::{Fault, Metric, MetricValues};
+use crate::profile::trial::results::Kind;
 use ondeck_report::Grid;
-use ondeck_report::wording::plain;
+use ondeck_report::wording::{percent, plain, quoted, times};
 use ondeck_rounds::{Comparison, Outcome};
 use std::ffi::OsString;
 use std::path::Path;
@@ -62,7 +63,7 @@ impl MetricValues {
             let most = values.iter().copied().fold(0.0, f64::max);
             let [metric, least, most] = [metric, least, most].map(|value| self.shown(value));
             let runs = values.len().to_string();
-            grid.row(vec![name(kind).to_owned(), runs, metric, least, most, seconds(wall), seconds(cpu)]);
+            grid.row(vec![kind.name().to_owned(), runs, metric, least, most, seconds(wall), seconds(cpu)]);
         }
         grid
     }
@@ -88,7 +89,7 @@ pub(in crate::profile::trial) struct NoNumber<'a> {
 
 impl NoNumber<'_> {
     pub(in crate::profile::trial) fn text(&self, fault: &Fault) -> String {
-        let who = format!("{} with {}'s locks", program(self.command), name(self.kind));
+        let who = format!("{} with {}'s locks", program(self.command), self.kind.name());
         let what = match fault {
             Fault::NoMatch => {
                 let last = self.outputs.iter().find_map(|output| last_line(output));
