@@ -10,6 +10,8 @@ mod contents;
 #[cfg(test)]
 mod damage;
 pub(crate) mod holders;
+mod run;
+mod stack;
 pub(crate) mod totals;
 
 use crate::profile::{LockKind, ProcessEnd, WaitKind};
@@ -18,28 +20,17 @@ use crate::symbols::Symbols;
 use bypassed::BypassedProcesses;
 use causes::SHORT_NS;
 use clock::Clock;
-use contents::Contents;
+use contents::{Contents, name_of};
 use holders::Holders;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::{Dropped, ReadError, Reader, Waiter};
+pub use run::Run;
+pub(crate) use stack::Stack;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use totals::Totals;
-
-/// What is known of the run beside its recordings.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// When it was started, in ns since 1970.
-    pub started_realtime_ns: u64,
-    /// The same instant by the monotonic clock.
-    pub started_ns: u64,
-    /// Cores that could run it.
-    pub cores: u32,
-}
 
 /// The recordings of a directory, read as they grow.
 pub struct Collector {
@@ -305,11 +296,6 @@ fn mapped_files() -> BTreeSet<String> {
     .collect()
 }
 
-/// A file's name and its directory's, which no other directory for recordings has.
-fn name_of(path: &str) -> String {
-    path.rsplitn(3, '/').take(2).collect::<Vec<&str>>().join(" in ")
-}
-
 /// `ESRCH`: the process has ended between two looks.
 const NO_PROCESS: i32 = 3;
 
@@ -321,24 +307,6 @@ fn may_open() -> bool {
 fn is_older_than_a_second(path: &Path) -> bool {
     let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
     modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age.as_secs() >= 1)
-}
-
-/// A stack of a recording, and whether the thread had, or wanted, the lock to read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Stack {
-    number: u32,
-    is_reading: bool,
-}
-
-impl Stack {
-    pub(crate) fn number(&self) -> u32 {
-        self.number
-    }
-}
-
-/// Whether samples of this kind are waits for a mutex.
-const fn is_lock_wait(what: u32) -> bool {
-    matches!(what, event::WAIT | event::GAVE_UP)
 }
 
 /// What kind of lock an entry among the locks is, or what threads wait for there that is no lock.

@@ -9,6 +9,7 @@ mod cells;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod damage;
 pub(crate) mod kinds;
+mod names;
 mod snapshot;
 mod stuck;
 mod tail_calls;

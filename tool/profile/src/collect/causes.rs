@@ -4,8 +4,8 @@
 //! threads wait while nobody has the lock that fell asleep because of a long hold belongs to that hold. The rest, if it is
 //! long, is time in which who is to have the lock next does not run.
 
-use super::Stack;
 use super::holders::{Activity, Shares};
+use super::stack::Stack;
 use std::collections::BTreeMap;
 
 /// Holds that are shorter count as passing.

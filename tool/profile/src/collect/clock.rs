@@ -4,7 +4,7 @@
 //! instant at which the recording began, which is told by the date as well, says what that clock showed as the run began.
 //! Whatever a file says, no time lies outside of the run, and no wait is longer than it.
 
-use super::Run;
+use super::run::Run;
 use ondeck_record::layout::event;
 use ondeck_record::read::{RecordingInfo, Sample};
 

@@ -1,7 +1,7 @@
 //! What a recording says beside its samples: from its file while the process runs, and from memory afterwards. A program may
 //! start thousands of processes, and files that stay open or are kept would use up what the system has of them.
 
-use super::Totals;
+use super::totals::Totals;
 use crate::symbols::stamp;
 use ondeck_record::layout::Stamp;
 use ondeck_record::read::{Lock, Module, Name, ReadError, Reader, RecordingInfo, Waiter};
@@ -38,7 +38,7 @@ struct EndedRecording {
 
 impl Contents {
     pub(super) fn of(reader: Reader) -> Self {
-        let name = super::name_of(&reader.path().to_string_lossy());
+        let name = name_of(&reader.path().to_string_lossy());
         Contents { about: reader.about.clone(), name, from: ContentSource::File(reader), stamps: Vec::new() }
     }
 
@@ -142,4 +142,9 @@ impl Contents {
         self.from = ContentSource::Memory(kept);
         Ok(is_removed.then_some(path))
     }
+}
+
+/// A file's name and its directory's, which no other directory for recordings has.
+pub(super) fn name_of(path: &str) -> String {
+    path.rsplitn(3, '/').take(2).collect::<Vec<&str>>().join(" in ")
 }

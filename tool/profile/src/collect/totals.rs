@@ -2,11 +2,16 @@
 
 use super::causes::Sums;
 use super::holders::Shares;
-use super::{Stack, is_lock_wait};
+use super::stack::Stack;
 use crate::profile::{Bar, Histogram, Site, Timeline};
 use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether samples of this kind are waits for a mutex.
+const fn is_lock_wait(what: u32) -> bool {
+    matches!(what, event::WAIT | event::GAVE_UP)
+}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {

@@ -1,16 +1,13 @@
 //! Threads that wait for long, and who has what they wait for: as far as the C library's locks say who that is.
 
-use super::build::Names;
 use super::kinds::WaitSubject;
+use super::names::{Names, is_long};
 use crate::collect::build::name_of_call;
 use crate::collect::holders::{Activity, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread};
 use crate::profile::{LockKind, Profile, State, Stuck, WaitObject};
 use ondeck_trace::process::bytes;
 use ondeck_trace::{Wait, stack_of_sleeper};
 use std::path::PathBuf;
-
-/// Who has a lock is asked once a thread has waited for so long.
-const LONG_NS: u64 = 1_000_000_000;
 
 /// A thread that waits, before it is known which of a profile's locks it waits for.
 pub(super) struct StuckWait {
@@ -62,11 +59,6 @@ impl Names<'_> {
         let stuck = Stuck { process, thread, ns, stack, holder, holder_stack, state, call, ..Stuck::default() };
         StuckWait { address, stuck }
     }
-}
-
-/// Whether a wait is long enough to ask who has what it is for.
-pub(super) fn is_long(wait: &Wait) -> bool {
-    wait.to_ns - wait.from_ns >= LONG_NS
 }
 
 fn is_thread(process: &std::path::Path, thread: u32) -> bool {
