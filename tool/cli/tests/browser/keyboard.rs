@@ -1,6 +1,6 @@
 //! The page without a mouse.
 
-use crate::chart::{check_tooltip, tooltip};
+use crate::chart::{check_tooltip, switch, tooltip};
 use crate::pages::{HOSTILE, PROFILE, TOY};
 use crate::tab::{Tab, WIDE};
 use crate::values::{InPage, figures, open, sample};
@@ -52,23 +52,10 @@ fn tab_reaches_everything_once_and_shows_where_it_is() {
 fn keys_switch_a_series() {
     let mut tab = open(&TOY, WIDE);
     let figure = &figures(&TOY)[1];
-    let button = figure.select("button.series[data-series='1']");
-    let section = figure.section();
-    let shapes =
-        |tab: &mut Tab| tab.eval::<usize>(&format!("shapesOf({section}, colourOf(seriesButtons({section})[1]))"));
-    let is_on = |tab: &mut Tab| tab.eval::<bool>(&format!("document.querySelector({button:?}).ariaPressed === 'true'"));
-    let all = shapes(&mut tab);
-    go_to(&mut tab, &button);
+    go_to(&mut tab, &figure.select("button.series[data-series='1']"));
     for key in [" ", "Enter"] {
-        tab.strike(key);
-        assert!(!is_on(&mut tab), "{key:?} switches off");
-        let n_points = figure.series[1].points.len();
-        assert!(n_points > 0 && shapes(&mut tab) + n_points <= all, "{key:?} removes what was drawn");
-        tab.strike(key);
-        assert!(is_on(&mut tab), "{key:?} switches on");
-        assert_eq!(shapes(&mut tab), all, "{key:?} brings back what was drawn");
+        switch(&mut tab, figure, 1, |tab| tab.strike(key));
     }
-    assert_eq!(tab.complaints(), Vec::<String>::new());
 }
 
 #[test]
@@ -99,5 +86,4 @@ fn arrows_tell_every_value() {
         tab.strike("Tab");
         assert!(tooltip(&mut tab, &figure).is_none(), "{}: leaving ends it", figure.id);
     }
-    assert_eq!(tab.complaints(), Vec::<String>::new());
 }

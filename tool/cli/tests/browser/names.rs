@@ -45,7 +45,6 @@ fn hostile_names_are_text() {
         assert!(said.iter().any(|name| hostile_locks().contains(name)), "{}: {said:?}", figure.id);
     }
     assert!(tab.eval::<bool>("window.hacked === undefined"));
-    assert_eq!(tab.complaints(), Vec::<String>::new());
 }
 
 #[test]

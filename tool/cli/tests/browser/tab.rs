@@ -35,6 +35,8 @@ pub(crate) struct Tab {
     chromium: Chromium,
     line: String,
     url: String,
+    /// Somebody has asked what the page complained of.
+    is_judged: bool,
 }
 
 impl Tab {
@@ -49,7 +51,7 @@ impl Tab {
         let line = whole(&mut chromium, "Target.attachToTarget", &line);
         let line = line["sessionId"].as_str().expect("a line to a tab has a name").to_owned();
         let url = format!("file://{}", escaped(page));
-        let mut tab = Self { chromium, line, url };
+        let mut tab = Self { chromium, line, url, is_judged: false };
         for domain in ["Page", "Runtime", "Log", "Network", "Inspector", "Accessibility"] {
             tab.call(&format!("{domain}.enable"), json!({}));
         }
@@ -184,7 +186,17 @@ impl Tab {
     pub(crate) fn complaints(&mut self) -> Vec<String> {
         // Whatever an earlier action set off has been told before this is answered.
         let _ = self.try_call("Runtime.evaluate", json!({"expression": "1"}));
+        self.is_judged = true;
         watch::complaints(self.chromium.events(), &self.url)
+    }
+}
+
+impl Drop for Tab {
+    /// Whatever a test is about, its page must not have complained.
+    fn drop(&mut self) {
+        if !self.is_judged && !std::thread::panicking() {
+            assert_eq!(self.complaints(), Vec::<String>::new(), "{}", self.url);
+        }
     }
 }
 
