@@ -167,9 +167,7 @@ impl Comparison {
     pub fn text(&self, old_name: &str, new_name: &str, width: usize) -> String {
         let mut parts: Vec<String> =
             self.tables.iter().map(|table| table.text(old_name, new_name, NAME_WIDTH).render(width)).collect();
-        let mut notes = self.notes();
-        notes.extend(self.only_old.iter().map(|name| format!("only in {old_name}: {name}")));
-        notes.extend(self.only_new.iter().map(|name| format!("only in {new_name}: {name}")));
+        let notes = self.notes([old_name, new_name], usize::MAX);
         if !notes.is_empty() {
             parts.push(notes.iter().map(|note| wording::wrap("", note, width)).collect());
         }
@@ -195,13 +193,7 @@ impl Comparison {
     /// The comparison as tables that GitHub reads. Of what only one file has, a few names: its figures stand elsewhere.
     pub fn markdown(&self, old_name: &str, new_name: &str) -> String {
         let tables = self.tables.iter().map(|table| table.text(old_name, new_name, usize::MAX).markdown() + "\n");
-        let mut notes = self.notes();
-        for (file, names) in [(old_name, &self.only_old), (new_name, &self.only_new)] {
-            notes.extend(names.iter().take(NAMED).map(|name| format!("only in {file}: {name}")));
-            let more = names.len().saturating_sub(NAMED);
-            notes.extend((more > 0).then(|| format!("only in {file}: {more} more")));
-        }
-        let notes = notes.into_iter().chain(self.warnings.iter().cloned());
+        let notes = self.notes([old_name, new_name], NAMED).into_iter().chain(self.warnings.iter().cloned());
         tables.chain(notes.map(|note| format!("- {}\n", wording::escape(&note)))).collect()
     }
 
@@ -217,7 +209,8 @@ impl Comparison {
         self.tables.iter().flat_map::<Vec<String>, _>(of_table).collect()
     }
 
-    fn notes(&self) -> Vec<String> {
+    /// What the marks mean, and what only one file has, of which at most so many are named.
+    fn notes(&self, files: [&str; 2], most: usize) -> Vec<String> {
         let changes = || self.tables.iter().flat_map(|table| &table.changes);
         let mut notes = Vec::new();
         if changes().any(|change| !change.is_significant()) {
@@ -231,6 +224,11 @@ impl Comparison {
         }
         if changes().any(|change| change.old.spread.is_none() || change.new.spread.is_none()) {
             notes.push("?  the interval of a median needs 6 or more rounds (--rounds 6)".to_string());
+        }
+        for (file, names) in files.into_iter().zip([&self.only_old, &self.only_new]) {
+            notes.extend(names.iter().take(most).map(|name| format!("only in {file}: {name}")));
+            let more = names.len().saturating_sub(most);
+            notes.extend((more > 0).then(|| format!("only in {file}: {more} more")));
         }
         notes
     }
@@ -246,7 +244,8 @@ impl Table {
         let better = if self.metric.more_is_better { "more is better" } else { "less is better" };
         let title = format!("{}\n({better})", self.metric.name);
         let [old_name, new_name] = [old_name, new_name].map(|name| wording::in_lines(name, name_width));
-        let mut grid = Grid::new(&[&title, "threads", "lock", &old_name, &new_name, "change", "p, rounds"], 3);
+        let figures = [&*old_name, &*new_name, "change", "p, rounds"];
+        let mut grid = Grid::new([&*title, "threads", "lock"], figures);
         for change in &self.changes {
             let (_, _, threads, lock) = &change.key;
             let rounds = if change.old.n == change.new.n {
@@ -254,7 +253,7 @@ impl Table {
             } else {
                 format!("n={}+{}", change.old.n, change.new.n)
             };
-            grid.row(vec![
+            grid.row([
                 change.workload(),
                 threads.to_string(),
                 wording::broken(lock, name_width),
@@ -265,8 +264,8 @@ impl Table {
             ]);
         }
         if let Some(mean) = self.geometric_mean() {
-            let empty = String::new;
-            grid.row(vec!["geomean".to_string(), empty(), empty(), empty(), empty(), wording::change(mean), empty()]);
+            let change = wording::change(mean);
+            grid.row(["geomean", "", "", "", "", &change, ""].map(String::from));
         }
         grid
     }

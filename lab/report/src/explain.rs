@@ -103,11 +103,9 @@ fn columns<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Column<'a>> {
 }
 
 fn table(columns: &[Column]) -> Grid {
-    let names: Vec<String> = columns.iter().map(|column| broken(column.lock, 20)).collect();
-    let header: Vec<&str> = ["for each operation"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    let mut grid = Grid::new(&header, 1);
+    let mut grid = Grid::new(["for each operation"], columns.iter().map(|column| broken(column.lock, 20)));
     let mut row = |name: &str, cell: &dyn Fn(&Column) -> String| {
-        grid.row(std::iter::once(name.to_string()).chain(columns.iter().map(cell)).collect());
+        grid.row([name.to_string()].into_iter().chain(columns.iter().map(cell)));
     };
     for (name, part) in PARTS {
         row(name, &|column| column.with_share(column.of(part)));

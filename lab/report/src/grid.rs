@@ -1,34 +1,42 @@
-//! A table that fits the terminal: what is too wide goes below, with the leading columns repeated.
+//! The one table: headings, and rows of cells. It becomes text for a terminal, Markdown, or HTML.
 
 use crate::wording::escape;
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use maud::{Markup, Render, html};
+use unicode_width::UnicodeWidthStr;
 
-/// Between the header and the rows; nothing else is drawn, so that a table can be pasted anywhere.
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('-'));
-/// Rows of cells under a header.
+/// Rows of cells under a header. A cell is text, or markup in a table that is for a page only.
 #[derive(Clone, Debug)]
-pub struct Grid {
+pub struct Grid<C = String> {
     header: Vec<String>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<C>>,
     /// So many columns from the left name the row; they are aligned left and repeated in each part.
     leading: usize,
     /// So many columns from the right are aligned left, too.
     texts: usize,
+    /// Whether a terminal shows a name in the first column only where it differs from the one above.
+    is_grouped: bool,
 }
 
-impl Grid {
-    /// Spaces that the library puts around each cell.
-    pub const PADDING: usize = 2;
-
-    /// A grid without rows. The first `leading` columns name a row.
-    pub fn new(header: &[&str], leading: usize) -> Self {
-        let header = header.iter().map(|title| title.to_string()).collect();
-        Grid { header, rows: Vec::new(), leading, texts: 0 }
+impl<C> Grid<C> {
+    /// A grid without rows. The leading columns name a row.
+    pub fn new<L: Into<String>, T: Into<String>>(
+        leading: impl IntoIterator<Item = L>,
+        others: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let mut header: Vec<String> = leading.into_iter().map(Into::into).collect();
+        let leading = header.len();
+        header.extend(others.into_iter().map(Into::into));
+        Grid { header, rows: Vec::new(), leading, texts: 0, is_grouped: false }
     }
 
     /// The grid with texts in its last columns.
     pub fn with_texts(self, texts: usize) -> Self {
         Grid { texts, ..self }
+    }
+
+    /// The grid of which a terminal shows a name in the first column once for all its rows.
+    pub fn grouped(self) -> Self {
+        Grid { is_grouped: true, ..self }
     }
 
     fn is_text(&self, column: usize) -> bool {
@@ -39,7 +47,8 @@ impl Grid {
     ///
     /// # Panics
     /// If it has more or fewer cells than the header.
-    pub fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = C>) {
+        let cells: Vec<C> = cells.into_iter().collect();
         assert_eq!(cells.len(), self.header.len(), "a row has one cell per column");
         self.rows.push(cells);
     }
@@ -48,6 +57,32 @@ impl Grid {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+}
+
+impl<C: Render> Grid<C> {
+    /// The table as a page has it, in a box that scrolls where it is too wide. `title` names it for those who do not see it.
+    pub fn html(&self, title: &str) -> Markup {
+        html! {
+            div.scroll tabindex="0" role="region" aria-label={ "Data: " (title) } {
+                table {
+                    thead { tr { @for name in &self.header { th { (name) } } } }
+                    tbody {
+                        @for row in &self.rows {
+                            tr { @for (column, cell) in row.iter().enumerate() {
+                                @if column < self.leading { th scope="row" { (cell) } }
+                                @else { td class=[self.is_text(column).then_some("words")] { (cell) } }
+                            } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Grid {
+    /// Spaces around each cell.
+    pub const PADDING: usize = 2;
 
     /// Columns that the whole table takes.
     pub fn width(&self) -> usize {
@@ -62,18 +97,28 @@ impl Grid {
 
     /// The table as GitHub reads it, with every character of a cell as it is.
     pub fn markdown(&self) -> String {
-        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let escaped = |cells: &[String]| line(cells.iter().map(|cell| escape(cell)).collect());
-        let side = |column| if self.is_text(column) { ":--" } else { "--:" };
-        let sides = line((0..self.header.len()).map(|column| side(column).to_string()).collect());
-        let rows: String = self.rows.iter().map(|row| escaped(row)).collect();
-        escaped(&self.header) + &sides + &rows
+        self.markdown_by(escape)
+    }
+
+    /// The same where headings and cells are Markdown.
+    pub fn markdown_of_markdown(&self) -> String {
+        self.markdown_by(str::to_string)
+    }
+
+    fn markdown_by(&self, written: fn(&str) -> String) -> String {
+        let line = |cells: &Vec<String>| {
+            let cells: Vec<String> = cells.iter().map(|cell| written(cell)).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let side = |column| if self.is_text(column) { "---|" } else { "--:|" };
+        let sides: String = (0..self.header.len()).map(side).collect();
+        format!("{}|{sides}\n{}", line(&self.header), self.rows.iter().map(line).collect::<String>())
     }
 
     fn width_of(&self, column: usize) -> usize {
         let cells = self.rows.iter().map(|row| &row[column]);
         let lines = cells.chain([&self.header[column]]).flat_map(|cell| cell.lines());
-        Self::PADDING + lines.map(|line| line.chars().count()).max().unwrap_or(0)
+        Self::PADDING + lines.map(UnicodeWidthStr::width).max().unwrap_or(0)
     }
 
     /// Which columns stand in which part. A part has at least one column beside the leading ones, however narrow the
@@ -96,19 +141,30 @@ impl Grid {
     }
 
     fn render_part(&self, columns: &[usize]) -> String {
-        let cell = |text: &str, column: usize| {
-            let alignment = if self.is_text(column) { CellAlignment::Left } else { CellAlignment::Right };
-            Cell::new(text).set_alignment(alignment)
-        };
-        let line =
-            |cells: &[String]| columns.iter().map(|column| cell(&cells[*column], *column)).collect::<Vec<Cell>>();
-        let mut table = Table::new();
-        table.load_style(STYLE).set_header(line(&self.header));
-        for row in &self.rows {
-            table.add_row(line(row));
+        let columns: Vec<(usize, usize)> = columns.iter().map(|column| (*column, self.width_of(*column))).collect();
+        // Nothing else is drawn but what is between the header and the rows, so that a table can be pasted anywhere.
+        let rule = "-".repeat(columns.iter().map(|(_, width)| width).sum());
+        let mut text = format!("{}{rule}\n", self.lines(&columns, &self.header, false));
+        for (index, row) in self.rows.iter().enumerate() {
+            let is_same = index > 0 && self.rows[index - 1][0] == row[0];
+            text += &self.lines(&columns, row, self.is_grouped && is_same);
         }
-        let text: Vec<String> = table.lines().map(|line| line.trim_end().to_string() + "\n").collect();
-        text.concat()
+        text
+    }
+
+    /// The lines of a row, in columns of these widths; `is_same` leaves the first column empty.
+    fn lines(&self, columns: &[(usize, usize)], cells: &[String], is_same: bool) -> String {
+        let cell = |column: usize| if is_same && column == 0 { "" } else { &cells[column] };
+        let height = columns.iter().map(|(column, _)| cell(*column).lines().count()).max().unwrap_or(0);
+        let line = |nth: usize| {
+            let part = |(column, width): &(usize, usize)| {
+                let text = cell(*column).lines().nth(nth).unwrap_or("");
+                let space = " ".repeat(width - Self::PADDING - text.width());
+                if self.is_text(*column) { format!(" {text}{space} ") } else { format!(" {space}{text} ") }
+            };
+            columns.iter().map(part).collect::<String>().trim_end().to_string() + "\n"
+        };
+        (0..height.max(1)).map(line).collect()
     }
 }
 
@@ -117,9 +173,9 @@ mod tests {
     use super::*;
 
     fn grid() -> Grid {
-        let mut grid = Grid::new(&["name", "a", "b\nb"], 1);
-        grid.row(vec!["first".into(), "1".into(), "22".into()]);
-        grid.row(vec!["".into(), "333".into(), "4".into()]);
+        let mut grid = Grid::new(["name"], ["a", "b\nb"]);
+        grid.row(["first", "1", "22"].map(String::from));
+        grid.row(["", "333", "4"].map(String::from));
         grid
     }
 
@@ -132,9 +188,45 @@ mod tests {
 
     #[test]
     fn markdown_keeps_its_columns() {
-        let mut grid = Grid::new(&["na|me", "a\nb"], 1);
-        grid.row(vec!["<b>`x`\n| y".into(), "~ 1*".into()]);
-        assert_eq!(grid.markdown(), "| na\\|me | a b |\n| :-- | --: |\n| &lt;b>\\`x\\` \\| y | \\~ 1\\* |\n");
+        let mut grid = Grid::new(["na|me"], ["a\nb"]);
+        grid.row(["<b>`x`\n| y", "~ 1*"].map(String::from));
+        assert_eq!(grid.markdown(), "| na\\|me | a b |\n|---|--:|\n| &lt;b>\\`x\\` \\| y | \\~ 1\\* |\n");
+        let mut grid = Grid::new(["a", "b"], [""; 0]);
+        grid.row(["`1`", "*2*"].map(String::from));
+        assert_eq!(grid.markdown_of_markdown(), "| a | b |\n|---|---|\n| `1` | *2* |\n");
+    }
+
+    #[test]
+    fn a_terminal_shows_a_name_once_for_its_rows() {
+        let mut grid = Grid::new(["name"], ["n"]).grouped();
+        for row in [["a", "1"], ["a", "2"], ["b", "2"]] {
+            grid.row(row.map(String::from));
+        }
+        assert_eq!(grid.render(80), " name  n\n---------\n a     1\n       2\n b     2\n");
+        assert!(grid.markdown().contains("| a | 1 |\n| a | 2 |\n"));
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns() {
+        let mut grid = Grid::new(["name"], ["n"]);
+        for row in [["\u{30ed}\u{30c3}\u{30af}", "1"], ["lock", "2"]] {
+            grid.row(row.map(String::from));
+        }
+        assert_eq!(grid.render(80), " name    n\n-----------\n \u{30ed}\u{30c3}\u{30af}  1\n lock    2\n");
+    }
+
+    #[test]
+    fn a_page_has_heads_for_rows_and_columns() {
+        let mut grid = Grid::new(["name"], ["n", "what"]).with_texts(1);
+        grid.row(["<a>", "1", "text"].map(String::from));
+        let text = grid.html("of tests").into_string();
+        for expected in [
+            "aria-label=\"Data: of tests\"",
+            "<thead><tr><th>name</th>",
+            "<th scope=\"row\">&lt;a&gt;</th><td>1</td><td class=\"words\">text</td>",
+        ] {
+            assert!(text.contains(expected), "no {expected} in {text}");
+        }
     }
 
     #[test]

@@ -195,7 +195,7 @@ fn figure((nth, figure): (usize, &Figure)) -> Markup {
             }
             details.data {
                 summary { "In words and numbers" }
-                div.scroll tabindex="0" role="region" aria-label={ "Data: " (figure.title) } { (table::table(figure, &xs)) }
+                (table::table(figure, &xs))
             }
             // Seen with the table. Inside, it could not name the chart while that is closed.
             p.text id=(text) { (figure.text) }

@@ -11,7 +11,7 @@ use crate::row::{
     WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS, main_metric, main_unit,
 };
 use crate::run_tables::{CUT, is_among_best, units};
-use crate::timeline::{Lanes, TABLE};
+use crate::timeline::Lanes;
 use crate::wording::{QUEUES, count, duration_ns, escape, three_digits, times};
 
 /// The text: what the figures say, the figures, and where they come from.
@@ -36,10 +36,8 @@ pub fn markdown(sources: &[Source], document: &Document, catalogue: &Catalogue) 
 
 /// What a trace shows, in words and numbers.
 fn timeline(lanes: &Lanes) -> String {
-    let mut grid = Grid::new(&TABLE, 1);
-    lanes.table().into_iter().for_each(|row| grid.row(row.to_vec()));
     let [title, caption, text] = [&lanes.title, &lanes.caption, &lanes.text].map(|text| escape(text));
-    format!("\n### {title}\n\n{caption}\n\n{}\n{text}\n", grid.markdown())
+    format!("\n### {title}\n\n{caption}\n\n{}\n{text}\n", lanes.table().markdown())
 }
 
 /// A figure, and how it is written.
@@ -180,21 +178,21 @@ fn grid(
 ) -> Grid {
     let all: Vec<&str> = board.locks.iter().map(String::as_str).collect();
     if is_sparse(board) {
-        let mut grid = Grid::new(&[leading, &["lock", "figure"]].concat(), leading.len() + 1);
+        let mut grid = Grid::new([leading, &["lock"]].concat(), ["figure"]);
         for setting in &board.settings {
             let locks = board.locks_in(setting);
             let (names, cells) = row(setting, &locks);
             for (lock, cell) in locks.iter().zip(cells).filter_map(|(lock, cell)| Some((lock, cell?))) {
-                grid.row([&names[..], &[lock.to_string(), cell]].concat());
+                grid.row(names.iter().cloned().chain([lock.to_string(), cell]));
             }
         }
         return grid;
     }
-    let mut grid = Grid::new(&[leading, &all].concat(), leading.len());
+    let mut grid = Grid::new(leading.iter().copied(), all.iter().copied());
     for setting in &board.settings {
         let (names, cells) = row(setting, &all);
         if cells.iter().any(Option::is_some) {
-            grid.row(names.into_iter().chain(cells.into_iter().map(|cell| cell.unwrap_or("-".into()))).collect());
+            grid.row(names.into_iter().chain(cells.into_iter().map(|cell| cell.unwrap_or("-".into()))));
         }
     }
     grid
@@ -212,8 +210,8 @@ fn changes(first: &Source, other: &Source) -> String {
 }
 
 fn origin(origin: &Origin) -> String {
-    let mut facts = Grid::new(&[&origin.label, ""], 2);
-    origin.facts.iter().for_each(|(name, value)| facts.row(vec![name.clone(), value.clone()]));
+    let mut facts = Grid::new([&origin.label], [""]).with_texts(1);
+    origin.facts.iter().for_each(|(name, value)| facts.row([name.clone(), value.clone()]));
     let mut text = format!("\n{}", facts.markdown());
     if !origin.command.is_empty() {
         text += &format!("\n{}\n", fenced(&origin.command));
@@ -311,10 +309,7 @@ mod tests {
     fn locks_that_never_meet_have_a_line_each() {
         let rows = (0..20).map(|n| Row { workload: format!("w{n}"), ..row(&format!("lock{n}"), 2, 0, 10.0) });
         let text = text(rows.map(|row| Row { cpus: Some(2.0), ..row }).collect());
-        assert!(
-            text.contains("| workload | threads | unit | lock | figure |\n| :-- | :-- | :-- | :-- | --: |\n"),
-            "{text}"
-        );
+        assert!(text.contains("| workload | threads | unit | lock | figure |\n|---|---|---|---|--:|\n"), "{text}");
         assert!(text.contains("| w7 | 2 | M/s | lock7 | 10.0\\* |\n"), "{text}");
         assert!(text.contains("| w7 | 2 | lock7 | 2.00 / - |\n"), "{text}");
         assert_eq!(text.matches("| M/s |").count(), 20, "{text}");

@@ -84,27 +84,23 @@ enum Detail {
 }
 
 fn main_grid(board: &Board, detail: Detail) -> Grid {
-    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock, NAME_WIDTH)).collect();
-    let mut header = vec!["workload", "threads", "unit"];
-    header.extend(names.iter().map(String::as_str));
     let has_ratio =
         board.locks.iter().any(|lock| lock == FLAGSHIP) && board.locks.iter().any(|lock| board.is_peer(lock));
-    if has_ratio {
-        header.push("ondeck /\nbest peer");
-    }
-    let mut grid = Grid::new(&header, 3);
-    let mut above = None;
+    let ratio = has_ratio.then(|| "ondeck /\nbest peer".to_string());
+    let mut grid = Grid::new(["workload", "threads", "unit"], lock_heads(board).chain(ratio)).grouped();
     for setting in &board.settings {
-        let mut cells = name_cells(board, setting, &mut above);
-        cells.push(main_unit(&setting.workload).name.to_string());
+        let unit = main_unit(&setting.workload).name.to_string();
         let best = board.best(setting, |_| true);
-        cells.extend(board.locks.iter().map(|lock| main_cell(board, (setting, lock), best, detail)));
-        if has_ratio {
-            cells.push(ratio_cell(board, setting));
-        }
-        grid.row(cells);
+        let cells = board.locks.iter().map(|lock| main_cell(board, (setting, lock), best, detail));
+        let names = [setting.workload.clone(), board.threads_cell(setting), unit];
+        grid.row(names.into_iter().chain(cells).chain(has_ratio.then(|| ratio_cell(board, setting))));
     }
     grid
+}
+
+/// The names of the locks above their columns.
+fn lock_heads(board: &Board) -> impl Iterator<Item = String> {
+    board.locks.iter().map(|lock| broken(lock, NAME_WIDTH))
 }
 
 fn main_cell(board: &Board, (setting, lock): (&Setting, &str), best: Option<&str>, detail: Detail) -> String {
@@ -147,27 +143,15 @@ fn ratio_cell(board: &Board, setting: &Setting) -> String {
 
 /// A table of one figure that more than one thread makes interesting.
 fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
-    let names: Vec<String> = board.locks.iter().map(|lock| broken(lock, NAME_WIDTH)).collect();
-    let mut header = vec!["workload", "threads"];
-    header.extend(names.iter().map(String::as_str));
-    let mut grid = Grid::new(&header, 2);
-    let mut above = None;
+    let mut grid = Grid::new(["workload", "threads"], lock_heads(board)).grouped();
     for setting in board.settings.iter().filter(|setting| setting.threads > 1) {
         let values: Vec<Option<Spread>> = board.locks.iter().map(|lock| board.spread(setting, lock, metric)).collect();
-        if values.iter().all(Option::is_none) {
-            continue;
+        if values.iter().any(Option::is_some) {
+            let cells = values.into_iter().map(|value| value.map_or("-".to_string(), |value| value.written(format)));
+            grid.row([setting.workload.clone(), board.threads_cell(setting)].into_iter().chain(cells));
         }
-        let mut cells = name_cells(board, setting, &mut above);
-        cells.extend(values.into_iter().map(|value| value.map_or("-".to_string(), |value| value.written(format))));
-        grid.row(cells);
     }
     grid
-}
-
-/// Workload and threads; the workload only where it differs from the row above.
-fn name_cells<'a>(board: &Board, setting: &'a Setting, above: &mut Option<&'a str>) -> Vec<String> {
-    let is_same = above.replace(&setting.workload) == Some(&setting.workload);
-    vec![if is_same { String::new() } else { setting.workload.clone() }, board.threads_cell(setting)]
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Who is at bat, awake and asleep: a part of a trace that can be taken in at a glance.
 
+use crate::Grid;
 use crate::trace::Place;
 use crate::trace::{Span, Trace};
 use crate::wording::{counted, duration_ns, list, plain, three_digits};
@@ -30,9 +31,6 @@ pub struct Lanes {
     /// The lanes, by the threads' numbers.
     pub lanes: Vec<Lane>,
 }
-
-/// What stands above the columns of [`Lanes::table`].
-pub const TABLE: [&str; 6] = ["thread", "acquisitions", "at bat", "awake", "dugout", "outside"];
 
 /// What a thread does in the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,13 +93,13 @@ impl Lanes {
     }
 
     /// What is shown, in numbers: a row for each lane, with its acquisitions and parts of the time.
-    pub fn table(&self) -> Vec<[String; TABLE.len()]> {
-        let row = |lane: &Lane| {
+    pub fn table(&self) -> Grid {
+        let mut grid = Grid::new(["thread"], ["acquisitions", "at bat", "awake", "dugout", "outside"]);
+        for lane in &self.lanes {
             let share = |place| format!("{:.1}%", lane.share(place, self.window) * 100.0);
-            let [at_bat, awake, dugout, outside] = Place::ALL.map(share);
-            [lane.name.clone(), lane.acquisitions.to_string(), at_bat, awake, dugout, outside]
-        };
-        self.lanes.iter().map(row).collect()
+            grid.row([lane.name.clone(), lane.acquisitions.to_string()].into_iter().chain(Place::ALL.map(share)));
+        }
+        grid
     }
 }
 

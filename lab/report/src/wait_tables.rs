@@ -28,17 +28,15 @@ fn with_waits<'a>(board: &'a Board, setting: &'a Setting) -> impl Iterator<Item 
 }
 
 fn percentiles(board: &Board) -> Grid {
-    let mut grid =
-        Grid::new(&["workload", "threads", "policy", "waits", "p50", "p90", "p95", "p99", "p99.9", "max"], 3);
+    let figures = ["waits", "p50", "p90", "p95", "p99", "p99.9", "max"];
+    let mut grid = Grid::new(["workload", "threads", "policy"], figures);
     for setting in &board.settings {
         for (lock, waits) in with_waits(board, setting) {
             let n: u64 = waits.by_powers().iter().sum();
-            let mut cells = vec![setting.workload.clone(), board.threads_cell(setting), lock.to_string()];
-            cells.push(n.to_string());
+            let names = [setting.workload.clone(), board.threads_cell(setting), lock.to_string(), n.to_string()];
             let quantiles = [0.5, 0.9, 0.95, 0.99, 0.999].map(|p| waits.quantile(p));
-            cells.extend(quantiles.map(|ns| ns.map_or("-".to_string(), duration_ns)));
-            cells.push(duration_ns(waits.max() as f64));
-            grid.row(cells);
+            let quantiles = quantiles.map(|ns| ns.map_or("-".to_string(), duration_ns));
+            grid.row(names.into_iter().chain(quantiles).chain([duration_ns(waits.max() as f64)]));
         }
     }
     grid
@@ -49,17 +47,14 @@ const BAR: u64 = 10;
 
 /// Powers of two down, from the first to the last in which there is a wait; policies across.
 fn histogram(columns: &[(&str, Histogram)]) -> Grid {
-    let names: Vec<String> = columns.iter().map(|(name, _)| name.replace('[', "\n[").replace('=', "=\n")).collect();
-    let mut header = vec!["below"];
-    header.extend(names.iter().map(String::as_str));
-    let mut grid = Grid::new(&header, 1);
+    let names = columns.iter().map(|(name, _)| name.replace('[', "\n[").replace('=', "=\n"));
+    let mut grid = Grid::new(["below"], names);
     let counts: Vec<[u64; 64]> = columns.iter().map(|(_, waits)| waits.by_powers()).collect();
     let is_filled = |power: &usize| counts.iter().any(|counts| counts[*power] > 0);
     let (first, last) = ((0..64).find(is_filled), (0..64).rev().find(is_filled));
     for power in first.unwrap_or(1)..=last.unwrap_or(0) {
-        let mut cells = vec![duration_ns((power as f64 + 1.0).exp2())];
-        cells.extend(counts.iter().map(|counts| bar(counts[power], counts.iter().copied().max().unwrap_or(0))));
-        grid.row(cells);
+        let bars = counts.iter().map(|counts| bar(counts[power], counts.iter().copied().max().unwrap_or(0)));
+        grid.row([duration_ns((power as f64 + 1.0).exp2())].into_iter().chain(bars));
     }
     grid
 }

@@ -221,10 +221,10 @@ impl Calibration {
 
     /// The figures as a table at most `width` columns wide.
     pub fn table(&self, width: usize) -> String {
-        let mut grid = Grid::new(&["cost", "what", "median", "lowest", "highest"], 2);
+        let mut grid = Grid::new(["cost", "what"], ["median", "lowest", "highest"]);
         let cells = |name: &str, what: &str, time: &Time| {
             let [ns, low, high] = [time.ns, time.low_ns, time.high_ns].map(wording::duration_ns);
-            vec![name.to_string(), what.to_string(), ns, low, high]
+            [name.to_string(), what.to_string(), ns, low, high]
         };
         for cost in &self.costs {
             grid.row(cells(cost.name, cost.what, &cost.time));

@@ -43,12 +43,12 @@ fn machine_sources() -> String {
     let origins = |machine: &Machine| origins(&machine.name).unwrap_or_default();
     let machines = built_in_machines();
     let kinds: Vec<&str> = machines.first().map(origins).into_iter().flatten().map(|(origin, _)| origin).collect();
-    let mut grid = Grid::new(&[&["machine"], &kinds[..], &["figures"]].concat(), 1);
+    let mut grid = Grid::new(["machine"], kinds.into_iter().chain(["figures"]));
     for machine in &machines {
         let counts: Vec<usize> = origins(machine).into_iter().map(|(_, n)| n).collect();
         let all: usize = counts.iter().sum();
         let cells = counts.into_iter().chain([all]).map(|n| n.to_string());
-        grid.row(std::iter::once(machine.name.clone()).chain(cells).collect());
+        grid.row([machine.name.clone()].into_iter().chain(cells));
     }
     let width = known_width().unwrap_or(usize::MAX);
     grid.render(width) + &wrap("", "docs/machines.md says what each kind of source means.", width)

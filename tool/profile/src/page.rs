@@ -222,7 +222,7 @@ fn over_time(profile: &Profile) -> Markup {
             details.data {
                 summary { "In words and numbers" }
                 p.text { (over_time.text) }
-                div.scroll tabindex="0" role="region" aria-label={ "Data: " (title) } { (charts::table(&over_time)) }
+                (charts::table(&over_time, title))
             }
         }
     }

@@ -144,8 +144,8 @@ fn name_of(lock: &Lock, most: usize) -> String {
 /// The cells in columns: figures to the right, names to the left. The first of each is the header.
 fn render(figures: &[[String; FIGURES.len()]], names: &[Vec<String>]) -> String {
     let row = |at: usize| figures[at].iter().chain(names.iter().map(move |names| &names[at]));
-    let mut grid = Grid::new(&row(0).map(String::as_str).collect::<Vec<&str>>(), 0).with_texts(names.len());
-    (1..figures.len()).for_each(|at| grid.row(row(at).cloned().collect()));
+    let mut grid = Grid::new([""; 0], row(0)).with_texts(names.len());
+    (1..figures.len()).for_each(|at| grid.row(row(at).cloned()));
     grid.render(usize::MAX)
 }
 

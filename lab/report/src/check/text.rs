@@ -44,36 +44,28 @@ impl Check {
                 locks.push(&point.lock);
             }
         }
-        let names: Vec<String> = locks.iter().map(|lock| broken(lock, NAME_WIDTH)).collect();
-        let header: Vec<&str> = ["workload", "threads"].into_iter().chain(names.iter().map(String::as_str)).collect();
-        let mut grid = Grid::new(&header, 2);
-        let mut before = "";
+        let names = locks.iter().map(|lock| broken(lock, NAME_WIDTH));
+        let mut grid = Grid::new(["workload", "threads"], names).grouped();
         for points in self.settings() {
             let Some(Point { workload, threads, .. }) = points.first() else { continue };
-            let name = if workload == before { "" } else { workload.as_str() };
-            before = workload;
             let cell = |lock: &&str| points.iter().find(|point| point.lock == **lock).map_or(String::new(), error);
-            let cells = locks.iter().map(cell);
-            grid.row([name.to_owned(), threads.to_string()].into_iter().chain(cells).collect());
+            grid.row([workload.clone(), threads.to_string()].into_iter().chain(locks.iter().map(cell)));
         }
         grid
     }
 
     /// Of each setting the figures of the lock whose error is largest, and the median error.
     fn farthest(&self) -> Grid {
-        let header = ["workload", "threads", "lock", "unit", "measured", "simulated", "error", "median"];
-        let mut grid = Grid::new(&header, 2);
-        let mut before = "";
+        let figures = ["lock", "unit", "measured", "simulated", "error", "median"];
+        let mut grid = Grid::new(["workload", "threads"], figures).grouped();
         for points in self.settings() {
             // One of which something can be said, if there is one.
             let judged = points.iter().filter(|point| point.judgement() != Judgement::OffPace);
             let Some(point) = largest(judged).or_else(|| largest(points.iter())) else { continue };
             let unit = main_unit(&point.workload);
-            let name = if point.workload == before { "" } else { point.workload.as_str() };
-            before = &point.workload;
             let figure = |value: f64| three_digits(value / unit.size);
-            grid.row(vec![
-                name.to_owned(),
+            grid.row([
+                point.workload.clone(),
                 point.threads.to_string(),
                 point.lock.clone(),
                 unit.name.to_owned(),

@@ -1,39 +1,32 @@
 //! The points of a figure as a table: what a chart shows, for those who do not see it or want the numbers.
 
 use crate::figure::{Axis, Figure, Point, Scale, Series, Unit};
-use crate::wording;
-use maud::{Markup, html};
+use crate::{Grid, wording};
+use maud::{Markup, Render, html};
 
 /// One row for each series and a column for each `x`, or the other way round: whichever is narrower.
 pub(super) fn table(figure: &Figure, xs: &[f64]) -> Markup {
     let label = |x: &f64| exact(&figure.x, *x);
-    if xs.len() > figure.series.len() {
-        let header: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
-        let rows = xs.iter().map(|x| (label(x), cells(figure, figure.series.iter().map(|series| (series, *x)))));
-        return grid(&figure.x.label, &header, rows.collect());
-    }
-    let labels: Vec<String> = xs.iter().map(label).collect();
-    let header: Vec<&str> = labels.iter().map(String::as_str).collect();
-    let rows = figure.series.iter().map(|series| (series.name.clone(), cells(figure, xs.iter().map(|x| (series, *x)))));
-    grid(&figure.x.label, &header, rows.collect())
-}
-
-fn grid(corner: &str, header: &[&str], rows: Vec<(String, Vec<Markup>)>) -> Markup {
-    html! {
-        table {
-            thead { tr { th { (corner) } @for name in header { th { (name) } } } }
-            tbody {
-                @for (name, cells) in rows {
-                    tr { th { (name) } @for cell in cells { td { (cell) } } }
-                }
-            }
+    let cell = |series: &Series, x: f64| {
+        let point = series.points.iter().find(|point| point.x == x);
+        point.map(|point| cell(figure.y.unit, point)).unwrap_or_default()
+    };
+    let (corner, names) = ([&figure.x.label], figure.series.iter().map(|series| &series.name));
+    let grid = if xs.len() > figure.series.len() {
+        let mut grid = Grid::new(corner, names);
+        for x in xs {
+            let cells = figure.series.iter().map(|series| cell(series, *x));
+            grid.row([label(x).render()].into_iter().chain(cells));
         }
-    }
-}
-
-fn cells<'a>(figure: &Figure, places: impl Iterator<Item = (&'a Series, f64)>) -> Vec<Markup> {
-    let point = |(series, x): (&'a Series, f64)| series.points.iter().find(|point| point.x == x);
-    places.map(|place| point(place).map(|point| cell(figure.y.unit, point)).unwrap_or_default()).collect()
+        grid
+    } else {
+        let mut grid = Grid::new(corner, xs.iter().map(label));
+        for series in &figure.series {
+            grid.row([series.name.render()].into_iter().chain(xs.iter().map(|x| cell(series, *x))));
+        }
+        grid
+    };
+    grid.html(&figure.title)
 }
 
 fn cell(unit: Unit, point: &Point) -> Markup {

@@ -125,10 +125,10 @@ fn what_matters_is_there_without_a_script() {
 #[test]
 fn every_point_is_in_a_table() {
     let text = markup(&page(&document()));
-    let row = "<th>ondeck</th><td>1.50 us <small>1.35 us to 1.80 us</small></td>\
+    let row = "<th scope=\"row\">ondeck</th><td>1.50 us <small>1.35 us to 1.80 us</small></td>\
                <td>2.00 ms <small>1.80 ms to 2.40 ms</small></td>";
     assert!(text.contains(row), "{text}");
-    assert!(text.contains("<th>std</th><td>0 ns <small>0 ns to 0 ns</small></td><td></td>"), "{text}");
+    assert!(text.contains("<th scope=\"row\">std</th><td>0 ns <small>0 ns to 0 ns</small></td><td></td>"), "{text}");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_table_is_no_wider_than_need_be() {
     let mut figure = document().figures.remove(0);
     figure.series.truncate(1);
     let table = table::table(&figure, &figure.xs()).into_string();
-    assert!(table.contains("<th>p99</th><td>2.00 ms"), "{table}");
+    assert!(table.contains("<th scope=\"row\">p99</th><td>2.00 ms"), "{table}");
 }
 
 #[test]

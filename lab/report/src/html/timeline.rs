@@ -1,7 +1,7 @@
 //! The picture of a trace in the page: as it is, without a script.
 
 use crate::drawing::lanes_in_page;
-use crate::timeline::{Lanes, TABLE};
+use crate::timeline::Lanes;
 use maud::{Markup, PreEscaped, html};
 
 pub(super) fn section(lanes: &Lanes) -> Markup {
@@ -18,18 +18,7 @@ pub(super) fn section(lanes: &Lanes) -> Markup {
             details.data {
                 summary { "In words and numbers" }
                 p.text { (lanes.text) }
-                div.scroll tabindex="0" role="region" aria-label={ "Data: " (lanes.title) } {
-                    table {
-                        thead { tr { @for name in TABLE { th scope="col" { (name) } } } }
-                        tbody {
-                            @for row in lanes.table() {
-                                tr { @for (column, cell) in row.iter().enumerate() {
-                                    @if column == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
-                                } }
-                            }
-                        }
-                    }
-                }
+                (lanes.table().html(&lanes.title))
             }
         }
     }

@@ -111,11 +111,11 @@ impl Screen for Lists {
 fn list(view: &View, width: usize) -> String {
     let mut head = wrap("", &format!("{}: {}", view.title, view::summary(view.history)), width);
     head.extend(view.history.hang.iter().map(|hang| wrap("", hang, width)));
-    let mut grid = Grid::new(&["lock", "waiting", "waits/s", "longest", "waits most", "held meanwhile by", "why"], 1);
+    let mut grid = Grid::new(["lock"], ["waiting", "waits/s", "longest", "waits most", "held meanwhile by", "why"]);
     for lock in view.history.rows.iter().filter(|lock| lock.waiting > 0.0).take(MOST_LOCKS) {
         let [waiting, waits, longest] = figures(lock);
         let names = [&lock.waiter, &lock.holder, &lock.cause].map(|name| cut(name, LONGEST_NAME));
-        grid.row([&[cut(&lock.name, LONGEST_NAME), waiting, waits, longest][..], &names].concat());
+        grid.row([cut(&lock.name, LONGEST_NAME), waiting, waits, longest].into_iter().chain(names));
     }
     if grid.is_empty() { head + "\n" } else { format!("{head}{}\n", grid.render(width)) }
 }

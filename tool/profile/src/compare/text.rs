@@ -120,7 +120,7 @@ impl Marks {
 impl Table {
     fn grid(&self, rows: &[&Row], names: [&str; 2], marks: &mut Marks) -> Grid {
         let [old_name, new_name] = names.map(|name| in_lines(name, FILE_WIDTH));
-        let mut grid = Grid::new(&[self.title, &old_name, &new_name, "change"], 1);
+        let mut grid = Grid::new([self.title], [&*old_name, &*new_name, "change"]);
         for row in rows {
             let estimates = row.estimates(self.of);
             let [old, new] = estimates.map(|estimate| self.figure(estimate, marks));
@@ -133,7 +133,7 @@ impl Table {
                 [Some(_), Some(_)] => "new".to_string(),
                 _ => String::new(),
             };
-            grid.row(vec![in_lines(&row.name, NAME_WIDTH), old, new, change]);
+            grid.row([in_lines(&row.name, NAME_WIDTH), old, new, change]);
         }
         grid
     }
@@ -158,14 +158,14 @@ impl Table {
 /// The longest waits. They have no interval: each is one wait, and that of another run may be any.
 fn longest(rows: &[&Row], names: [&str; 2]) -> Grid {
     let [old_name, new_name] = names.map(|name| in_lines(name, FILE_WIDTH));
-    let mut grid = Grid::new(&["longest wait that was seen", &old_name, &new_name], 1);
+    let mut grid = Grid::new(["longest wait that was seen"], [old_name, new_name]);
     for row in rows {
         let figure = |longest: Option<u64>| longest.map_or("?".to_string(), |ns| duration_ns(ns as f64));
         let [old, new] = row.figures.map(|figures| match figures.waits {
             0.0 => "-".to_string(),
             _ => figure(figures.longest_ns),
         });
-        grid.row(vec![in_lines(&row.name, NAME_WIDTH), old, new]);
+        grid.row([in_lines(&row.name, NAME_WIDTH), old, new]);
     }
     grid
 }

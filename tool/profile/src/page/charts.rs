@@ -3,7 +3,8 @@
 use crate::names::{middle, shown};
 use crate::profile::{Histogram, Profile, Timeline};
 use crate::words::waited;
-use maud::{Markup, html};
+use maud::Markup;
+use ondeck_report::Grid;
 use ondeck_report::drawing::{Interval, Intervals, Size};
 use ondeck_report::figure::{Axis, Scale, Unit};
 use ondeck_report::wording::{count, duration_ns, three_digits};
@@ -124,29 +125,17 @@ fn intervals(
 }
 
 /// The bars in numbers.
-pub(super) fn table(of: &Intervals) -> Markup {
+pub(super) fn table(of: &Intervals, title: &str) -> Markup {
     let number = |value: f64| match of.y.unit {
         Unit::Count => count(value),
         _ => three_digits((value * 1000.0).round() / 1000.0),
     };
-    html! {
-        table {
-            thead { tr {
-                th scope="col" { "from" }
-                th scope="col" { "to" }
-                @for (name, _) in &of.parts { th scope="col" { bdi { (name) } } }
-            } }
-            tbody {
-                @for bar in of.bars.iter().filter(|bar| bar.amounts.iter().any(|amount| *amount > 0.0)) {
-                    tr {
-                        th scope="row" { (duration_ns(bar.from)) }
-                        td { (duration_ns(bar.to)) }
-                        @for amount in &bar.amounts { td { (number(*amount)) } }
-                    }
-                }
-            }
-        }
+    let mut grid = Grid::new(["from"], ["to"].into_iter().chain(of.parts.iter().map(|(name, _)| name.as_str())));
+    for bar in of.bars.iter().filter(|bar| bar.amounts.iter().any(|amount| *amount > 0.0)) {
+        let amounts = bar.amounts.iter().map(|amount| number(*amount));
+        grid.row([bar.from, bar.to].map(duration_ns).into_iter().chain(amounts));
     }
+    grid.html(title)
 }
 
 #[cfg(test)]

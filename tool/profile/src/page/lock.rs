@@ -177,7 +177,7 @@ fn chart(title: &str, of: Option<Intervals>) -> Markup {
                     details.data {
                         summary { "In words and numbers" }
                         p.text { (intervals.text) }
-                        div.scroll tabindex="0" role="region" aria-label={ "Data: " (title) } { (table(&intervals)) }
+                        (table(&intervals, title))
                     }
                 }
             }

@@ -5,7 +5,8 @@ use crate::names::{middle, shown};
 use crate::profile::{Lock, Profile};
 use crate::words::{self, acquisitions, kind, others, p99, percent, share};
 use crate::wrappers::Tops;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
+use ondeck_report::Grid;
 use ondeck_report::wording::{count, counted, duration_ns};
 
 /// More rows nobody reads, and each of them costs a kilobyte.
@@ -100,7 +101,7 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
                     @if column == 0 { (bar(share(profile, lock.wait_ns))) span.beside { (text) } } @else { (text) }
                 }
             }
-            @for sites in [lock.waiters.as_slice(), others(profile, lock)] { (function(tops, sites)) }
+            @for sites in [lock.waiters.as_slice(), others(profile, lock)] { td.words { (function(tops, sites)) } }
         }
     }
 }
@@ -117,11 +118,11 @@ fn bar(part: f64) -> Markup {
 }
 
 fn function(tops: &Tops, sites: &[crate::Site]) -> Markup {
-    let Some((name, part)) = tops.busiest(sites) else { return html! { td.function { "-" } } };
+    let Some((name, part)) = tops.busiest(sites) else { return html! { "-" } };
     let name = shown(&name);
     let brief = middle(&name, MOST_FUNCTION);
     html! {
-        td.function title=[(brief != name).then_some(&name)] { bdi { (brief) } " " small { (percent(part)) } }
+        bdi title=[(brief != name).then_some(&name)] { (brief) } " " small { (percent(part)) }
     }
 }
 
@@ -129,34 +130,26 @@ fn function(tops: &Tops, sites: &[crate::Site]) -> Markup {
 pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
     let Some(sentence) = words::conditions(profile) else { return html! {} };
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
+    let mut grid = Grid::new(["place"], ["waited", "waits", "mean", "p99", "longest", "waits most"]).with_texts(1);
+    for of in profile.conditions.iter().take(MOST_ROWS) {
+        let place = html! { bdi { (middle(&shown(&of.name), MOST_NAME)) } " " small { (words::waits_on(of.kind)) } };
+        let figures = [
+            duration_ns(of.wait_ns),
+            count(of.waits),
+            time((of.waits > 0.0).then(|| of.wait_ns / of.waits)),
+            time(p99(&of.wait_histogram, of.longest_ns)),
+            duration_ns(of.longest_ns as f64),
+        ];
+        let figures = figures.iter().map(Render::render);
+        grid.row([place].into_iter().chain(figures).chain([function(tops, &of.waiters)]));
+    }
     html! {
         section.part id="conditions" {
             h2 { "Waiting that is not for a lock" }
             p.caption {
                 (sentence) ". Threads without work wait there, so long waits may be idle threads."
             }
-            div.scroll tabindex="0" role="region" aria-label="Data: waiting that is not for a lock" {
-                table {
-                    thead { tr {
-                        @for name in ["place", "waited", "waits", "mean", "p99", "longest", "waits most"] {
-                            th scope="col" { (name) }
-                        }
-                    } }
-                    tbody { @for of in profile.conditions.iter().take(MOST_ROWS) {
-                        tr {
-                            th scope="row" {
-                                bdi { (middle(&shown(&of.name), MOST_NAME)) } " " small { (words::waits_on(of.kind)) }
-                            }
-                            td { (duration_ns(of.wait_ns)) }
-                            td { (count(of.waits)) }
-                            td { (time((of.waits > 0.0).then(|| of.wait_ns / of.waits))) }
-                            td { (time(p99(&of.wait_histogram, of.longest_ns))) }
-                            td { (duration_ns(of.longest_ns as f64)) }
-                            (function(tops, &of.waiters))
-                        }
-                    } }
-                }
-            }
+            (grid.html("waiting that is not for a lock"))
             @if profile.conditions.len() > MOST_ROWS {
                 p.note { (counted(profile.conditions.len() - MOST_ROWS, "other")) " are not shown." }
             }
@@ -166,29 +159,17 @@ pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
 
 /// What ran.
 pub(super) fn processes(profile: &Profile) -> Markup {
+    let mut grid = Grid::new(["process"], ["parent", "from", "to", "ended", "program"]).with_texts(1);
+    for process in profile.processes.iter().take(MOST_ROWS) {
+        let time = |seconds: f64| duration_ns(seconds.max(0.0) * 1e9).render();
+        let (pid, parent) = (process.pid.render(), process.parent.render());
+        let ended = words::ended(process.ended).render();
+        grid.row([pid, parent, time(process.from), time(process.to), ended, name(&process.program)]);
+    }
     html! {
-            @if profile.processes.is_empty() { p.note { "No process recorded." } }
-            @else {
-                div.scroll tabindex="0" role="region" aria-label="Data: processes" {
-                    table {
-                        thead { tr {
-                            @for name in ["process", "parent", "from", "to", "ended", "program"] { th scope="col" { (name) } }
-                        } }
-                        tbody { @for process in profile.processes.iter().take(MOST_ROWS) {
-                            tr {
-                                th scope="row" { (process.pid) }
-                                td { (process.parent) }
-                                td { (duration_ns(process.from.max(0.0) * 1e9)) }
-                                td { (duration_ns(process.to.max(0.0) * 1e9)) }
-                                td { (words::ended(process.ended)) }
-                                td.function { (name(&process.program)) }
-                            }
-                        } }
-                    }
-                }
-                @if profile.processes.len() > MOST_ROWS {
-                    p.note { (counted(profile.processes.len() - MOST_ROWS, "other")) " are not shown." }
-                }
-            }
+        @if grid.is_empty() { p.note { "No process recorded." } } @else { (grid.html("processes")) }
+        @if profile.processes.len() > MOST_ROWS {
+            p.note { (counted(profile.processes.len() - MOST_ROWS, "other")) " are not shown." }
+        }
     }
 }

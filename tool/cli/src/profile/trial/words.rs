@@ -204,7 +204,7 @@ fn cpu_sentence(cpu: &Comparison) -> Option<String> {
 }
 
 fn table(wall: &[Round], cpu: &[Round], wall_s: &Comparison, cpu_s: &Comparison) -> Grid {
-    let mut grid = Grid::new(&["lock", "runs", "run time", "least", "most", "CPU time", "least", "most"], 1);
+    let mut grid = Grid::new(["lock"], ["runs", "run time", "least", "most", "CPU time", "least", "most"]);
     let before = |rounds: &[Round]| rounds.iter().flat_map(|round| round.before).collect::<Vec<f64>>();
     let after = |rounds: &[Round]| rounds.iter().map(|round| round.after).collect::<Vec<f64>>();
     let cells = |median: f64, values: &[f64]| {
@@ -215,8 +215,8 @@ fn table(wall: &[Round], cpu: &[Round], wall_s: &Comparison, cpu_s: &Comparison)
         (Kind::Glibc, before(wall), wall_s.before, before(cpu), cpu_s.before),
         (Kind::Ondeck, after(wall), wall_s.after, after(cpu), cpu_s.after),
     ] {
-        let first = vec![kind.name().to_owned(), wall.len().to_string()];
-        grid.row([first, cells(wall_median, &wall).to_vec(), cells(cpu_median, &cpu).to_vec()].concat());
+        let first = [kind.name().to_owned(), wall.len().to_string()];
+        grid.row(first.into_iter().chain(cells(wall_median, &wall)).chain(cells(cpu_median, &cpu)));
     }
     grid
 }

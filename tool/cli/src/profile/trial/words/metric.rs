@@ -51,7 +51,7 @@ impl MetricValues {
     }
 
     pub(super) fn table(&self, metric: &Comparison, wall: &Comparison, cpu: &Comparison) -> Grid {
-        let mut grid = Grid::new(&["lock", "runs", "metric", "least", "most", "run time", "CPU time"], 1);
+        let mut grid = Grid::new(["lock"], ["runs", "metric", "least", "most", "run time", "CPU time"]);
         let before: Vec<f64> = self.rounds.iter().flat_map(|round| round.before).collect();
         let after: Vec<f64> = self.rounds.iter().map(|round| round.after).collect();
         for (kind, values, medians) in [
@@ -63,7 +63,7 @@ impl MetricValues {
             let most = values.iter().copied().fold(0.0, f64::max);
             let [metric, least, most] = [metric, least, most].map(|value| self.shown(value));
             let runs = values.len().to_string();
-            grid.row(vec![kind.name().to_owned(), runs, metric, least, most, seconds(wall), seconds(cpu)]);
+            grid.row([kind.name().to_owned(), runs, metric, least, most, seconds(wall), seconds(cpu)]);
         }
         grid
     }
