@@ -1,11 +1,11 @@
 //! What `ondeck bench` and `ondeck sim` end with.
 
 use crate::board::Board;
+use crate::findings::sentences;
 use crate::next::{Storage, next};
 use crate::noise::is_noise;
 use crate::output::Results;
 use crate::run_tables::tables;
-use crate::sentences::sentences;
 use crate::wording::wrap;
 
 /// A machine that is busy all the time gives a warning every other second; so many are shown.

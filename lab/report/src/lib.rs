@@ -9,7 +9,7 @@
 //! ```text
 //!   rows -> output       CSV and JSON, with a fingerprint; and back
 //!        -> compare      two files, whether they differ
-//!        -> board        arranged -> run_tables, wait_tables, sentences -> closing    what a run ends with
+//!        -> board        arranged -> run_tables, wait_tables, findings -> closing     what a run ends with
 //!        -> inputs       files of a report -> findings, plotting, timeline -> document -> html, drawing, markdown
 //!        -> check        measured and simulated, how far apart they are
 //!        -> explain      where simulated time goes
@@ -39,7 +39,6 @@ pub mod palette;
 pub mod plotting;
 pub mod row;
 mod run_tables;
-mod sentences;
 pub mod stats;
 pub mod timeline;
 pub mod trace;

@@ -1,13 +1,18 @@
 //! The answer to one question.
 
 use crate::inputs::Source;
-use crate::wording::{counted, plain};
+use crate::wording::{counted, list_some, plain};
 
 /// With this an answer begins that is none.
 pub(crate) const UNKNOWN: &str = "Unknown: ";
 
 /// A person reads so many sentences of one answer.
 pub(super) const SHOWN: usize = 6;
+
+/// So many locks are named in one breath.
+pub(super) const NAMED_LOCKS: usize = 8;
+/// So many numbers of threads stand in a sentence.
+const NAMED_NUMBERS: usize = 16;
 
 /// One thing that the figures say.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,4 +49,9 @@ pub(super) fn close(question: &str, sentences: Vec<String>, n_hidden: usize) -> 
     let hidden = (n_hidden > 0).then(|| format!("Left out: {}; see the figures.", counted(n_hidden, "more sentence")));
     let sentences = sentences.iter().chain(&hidden).map(|sentence| plain(sentence)).collect();
     Some(Finding { question: plain(question), sentences })
+}
+
+/// Numbers of threads as in a sentence; of many, the first.
+pub(super) fn numbers(threads: &[u32]) -> String {
+    list_some(&threads.iter().map(u32::to_string).collect::<Vec<String>>(), NAMED_NUMBERS)
 }

@@ -1,29 +1,14 @@
 //! Who is ahead, and by how much: only where all rounds say so.
 
-use super::answer::UNKNOWN;
+use super::answer::{NAMED_LOCKS, numbers};
+use crate::FLAGSHIP;
 use crate::board::{Board, Ratio, Setting};
 use crate::row::main_metric;
-use crate::sentences::{self, NAMED_LOCKS};
+use crate::stats::geometric_mean;
 use crate::wording::{counted, duration_ns, list_some, threads, times};
 
 /// So many parts of a range of threads are told apart in a sentence.
 const CLAUSES: usize = 8;
-
-/// Who keeps the speed of one thread and who collapses, in each workload; that with most numbers of threads first.
-pub(super) fn kept(board: &Board) -> Vec<String> {
-    let is_contended = |setting: &Setting| setting.threads > 1 && main_metric(&setting.workload).more_is_better;
-    if !board.settings.iter().any(is_contended) {
-        return Vec::new();
-    }
-    let mut workloads: Vec<&[Setting]> = board.workloads().collect();
-    workloads.sort_by_key(|settings| std::cmp::Reverse(settings.len()));
-    let said: Vec<String> =
-        workloads.iter().flat_map(|settings| sentences::against_one_thread(board, settings)).collect();
-    if said.is_empty() {
-        return vec![format!("{UNKNOWN}no workload was run both with one thread and with more.")];
-    }
-    said
-}
 
 /// Who is ahead where more than one thread wants the lock, in each workload that is about throughput.
 pub(super) fn fastest(board: &Board) -> Vec<String> {
@@ -41,7 +26,39 @@ pub(super) fn fastest(board: &Board) -> Vec<String> {
         }
         Some(format!("{workload}: {}.", clauses.join(". ")))
     });
-    sentences::against_peers(board).into_iter().chain(said).collect()
+    against_peers(board).into_iter().chain(said).collect()
+}
+
+/// The flagship beside the best peer of each row.
+fn against_peers(board: &Board) -> Option<String> {
+    let mut cells: Vec<(&Setting, &str, Ratio)> = Vec::new();
+    for setting in &board.settings {
+        let Some(peer) = board.best(setting, |lock| board.is_peer(lock)) else { continue };
+        if let Some(ratio) = board.ratio((setting, FLAGSHIP), (setting, peer)) {
+            cells.push((setting, peer, ratio));
+        }
+    }
+    let medians: Vec<f64> = cells.iter().map(|cell| cell.2.median).collect();
+    let mean = geometric_mean(&medians)?;
+    let (setting, peer, lowest) = cells.iter().min_by(|a, b| a.2.median.total_cmp(&b.2.median))?;
+    let mut said = match cells.len() {
+        1 => format!("{FLAGSHIP} is {:.2} times as fast as the best peer, {peer}.", lowest.median),
+        n => format!(
+            "{FLAGSHIP} is {mean:.2} times as fast as the best peer of each row (geometric mean of {n} rows). Lowest: \
+             {:.2} ({}, {}, against {peer}).",
+            lowest.median,
+            setting.workload,
+            threads(setting.threads)
+        ),
+    };
+    let unclear = cells.iter().filter(|cell| cell.2.rounds > 1 && !cell.2.is_clear()).count();
+    match (unclear, cells.len()) {
+        (0, _) => {}
+        (_, 1) => said += " That may be noise: the rounds disagree.",
+        (1, _) => said += " In 1 row the difference may be noise: the rounds disagree.",
+        (n, _) => said += &format!(" In {n} rows the difference may be noise: the rounds disagree."),
+    }
+    Some(said)
 }
 
 /// The times of the workloads that are about the time of one operation, with who is ahead.
@@ -65,9 +82,27 @@ fn time_of_one(board: &Board, setting: &Setting) -> Option<String> {
     Some(format!("{place}: {}{untold}.", list_some(&shown, NAMED_LOCKS))).filter(|_| !shown.is_empty())
 }
 
-/// Whether the speed comes back when the visitors are gone.
-pub(super) fn recovery(board: &Board) -> Vec<String> {
-    sentences::after_the_spike(board).into_iter().collect()
+/// Whether the locks have their speed back when the visitors are gone.
+pub(super) fn recovery(board: &Board) -> Option<String> {
+    let phase = |name: &str| board.settings.iter().find(|setting| setting.workload == name);
+    let (before, after) = (phase("spike/before")?, phase("spike/after")?);
+    let ratios: Vec<(&String, Ratio)> =
+        board.locks.iter().filter_map(|lock| Some((lock, board.ratio((after, lock), (before, lock))?))).collect();
+    let is_untold = |ratio: &Ratio| ratio.rounds > 1 && !ratio.is_clear();
+    let text = |(lock, ratio): &(&String, Ratio)| format!("{lock} {}", times(ratio.median));
+    let of = |untold: bool| {
+        let named: Vec<String> = ratios.iter().filter(|(_, ratio)| is_untold(ratio) == untold).map(text).collect();
+        (!named.is_empty()).then(|| list_some(&named, NAMED_LOCKS))
+    };
+    let after = "Throughput after the spike, relative to before";
+    match (of(false), of(true)) {
+        (Some(told), Some(untold)) => {
+            Some(format!("{after}: {told}. Perhaps unchanged (the rounds disagree): {untold}."))
+        }
+        (Some(told), None) => Some(format!("{after}: {told}.")),
+        (None, Some(untold)) => Some(format!("{after}, perhaps unchanged (the rounds disagree): {untold}.")),
+        (None, None) => None,
+    }
 }
 
 /// Who is ahead in one setting.
@@ -135,8 +170,8 @@ fn place(alike: &[Lead], is_all: bool) -> String {
             format!("At all {} numbers of threads from {first} to {last}", alike.len())
         }
         _ => {
-            let numbers: Vec<u32> = alike.iter().map(|lead| lead.setting.threads).collect();
-            format!("At {} threads", sentences::numbers(&numbers))
+            let at: Vec<u32> = alike.iter().map(|lead| lead.setting.threads).collect();
+            format!("At {} threads", numbers(&at))
         }
     }
 }
