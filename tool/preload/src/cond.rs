@@ -64,6 +64,15 @@ impl Cond {
         self.waiters.notify_all(); // pthread_places: broadcast
     }
 
+    /// Whether the flagship is the lock, nothing is recorded, the condition variable has been touched in this process before and
+    /// is of this process alone, and nobody waits: what is all that a notification finds out then.
+    #[inline(always)]
+    pub(crate) fn is_usual_and_idle(&self) -> bool {
+        self.generation.load(Acquire) == process::usual_generation(process::state())
+            && !self.is_shared()
+            && self.waiters.looks_idle()
+    }
+
     /// Makes process and condition variable ready: in the child of a fork, the parent's waiters do not exist.
     #[inline(always)]
     fn prepare(&self) {

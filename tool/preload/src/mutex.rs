@@ -9,7 +9,7 @@
 //! # After an unlock
 //! The write that frees the lock is the last touch of the 40 bytes: kind and owner come before it.
 
-use crate::bytes::mutex::{DESTROYED, Kind, Mutex, NORMAL, Raw, WHOSE, shape};
+use crate::bytes::mutex::{ADAPTIVE, DESTROYED, ERRORCHECK, Kind, Mutex, RECURSIVE, Raw, shape};
 use crate::family::Operations;
 use crate::handler::or_leave;
 use crate::platform::PreloadPlatform;
@@ -192,30 +192,50 @@ impl Mutex {
         ]);
     }
 
-    // -- The fast paths: the flagship, a process that is prepared, and nobody else there; of a normal mutex the fastest -------
+    // -- The shortest way ---------------------------------------------------------------------------------------------------
 
-    /// Whether it is of the most frequent kind, and has been touched in this process before.
+    // For the flagship in a process that is prepared, and a normal mutex that it has touched before, if nobody waits and
+    // nothing is to be noted. Between two locked instructions each instruction counts; so whether the process is recorded is
+    // asked once, and each answer has a way of its own.
+
     #[inline(always)]
-    fn is_plain(&self, state: u32) -> bool {
-        self.shape.load(Acquire) & shape(WHOSE, u32::MAX) == shape(NORMAL, process::generation_of(state))
+    fn is_usual<const IS_RECORDED: bool>(&self, state: u32) -> bool {
+        let unrecorded = if IS_RECORDED { process::unrecorded(state) } else { state };
+        self.shape.load(Acquire) == process::usual_shape(unrecorded)
     }
 
-    /// Locks a mutex of the most frequent kind, or another of ours that is not recorded; `None` if nothing has been done.
+    /// The calling thread's number, if it is known and this way may be gone.
     #[inline(always)]
-    pub(crate) fn lock_plain(&self) -> Option<Answer> {
-        let (id, state) = thread::id_in_ondeck()?;
-        if !self.is_plain(state) {
-            return self.lock_unrecorded(id, state);
-        }
-        if process::is_recorded(state) && ondeck_record::is_due() {
-            return None;
-        }
-        if self.grab() {
+    pub(crate) fn usual_id<const IS_RECORDED: bool>(&self, state: u32) -> Option<u32> {
+        // No mutex is usual in a state of 0.
+        let is_usual = self.is_usual::<IS_RECORDED>(state) && (!IS_RECORDED || self.marks.is_quiet());
+        if is_usual { thread::id_in(state) } else { None }
+    }
+
+    /// Locks it then; false if it is taken.
+    #[inline(always)]
+    pub(crate) fn lock_usual<const IS_RECORDED: bool>(&self, id: u32) -> bool {
+        let is_in = self.grab();
+        if is_in {
             self.owner.store(id, Relaxed);
-            self.note_taken(state);
-            return Some(0);
+            if IS_RECORDED {
+                ondeck_record::count();
+            }
         }
-        Some(self.wait_plain())
+        is_in
+    }
+
+    /// Unlocks it, if this way may be gone; else nothing is done.
+    #[inline(always)]
+    pub(crate) fn unlock_usual<const IS_RECORDED: bool>(&self, state: u32) -> bool {
+        let is_usual = self.is_usual::<IS_RECORDED>(state)
+            && !(IS_RECORDED && self.marks.is_marked())
+            && self.glibc_word.load(Relaxed) == 0
+            && self.owner.load(Relaxed) != 0;
+        if is_usual {
+            self.set_free();
+        }
+        is_usual
     }
 
     #[inline(always)]
@@ -224,42 +244,11 @@ impl Mutex {
         if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.grab() }
     }
 
-    /// Tries to lock a mutex of the most frequent kind; `None` if nothing has been done.
-    #[inline(always)]
-    pub(crate) fn try_lock_plain(&self) -> Option<Answer> {
-        let (id, state) = thread::id_in_ondeck().filter(|&(_, state)| self.is_plain(state))?;
-        // SAFETY: as in `lock_plain`.
-        let is_in = if thread::is_alone() { unsafe { self.raw.try_acquire_alone() } } else { self.raw.try_acquire() };
-        if !is_in {
-            return Some(self.note_tried(state));
-        }
-        self.owner.store(id, Relaxed);
-        self.note_taken(state);
-        Some(0)
-    }
-
     #[cold]
     #[inline(never)]
-    fn wait_plain(&self) -> Answer {
+    pub(crate) fn wait_plain(&self) -> Answer {
         self.acquire_contended(None);
         self.enter()
-    }
-
-    /// Unlocks a mutex of the most frequent kind, or another of ours that is not recorded; `None` if nothing has been done.
-    #[inline(always)]
-    pub(crate) fn unlock_plain(&self) -> Option<Answer> {
-        let state = process::state();
-        if !process::is_ondeck_in(state) {
-            return None;
-        }
-        if !self.is_plain(state) {
-            return self.unlock_unrecorded(state);
-        }
-        if self.glibc_word.load(Relaxed) != 0 || self.owner.load(Relaxed) == 0 || self.is_marked(state) {
-            return None;
-        }
-        self.set_free();
-        Some(0)
     }
 
     #[inline(always)]
@@ -275,39 +264,56 @@ impl Mutex {
         }
     }
 
-    /// The kind, if the process is not recorded, and the mutex is one of ours that has been touched in it before.
+    // -- A short way for the other kinds -------------------------------------------------------------------------------------
+
+    /// The kind of one of ours that has been touched in this process before, if the flagship is the lock.
     #[inline(always)]
-    fn unrecorded(&self, state: u32) -> Option<Kind> {
-        let shape = self.shape.load(Acquire);
-        let is_ready = (shape >> 32) as u32 == process::generation_of(state) && !process::is_recorded(state);
-        if is_ready { Kind::of(shape as u32) } else { None }
+    fn touched_kind(&self, state: u32) -> Option<u32> {
+        let kind = self.shape.load(Acquire).wrapping_sub(process::usual_shape(process::unrecorded(state)));
+        (kind <= u64::from(ADAPTIVE)).then_some(kind as u32)
     }
 
-    /// Locks one of any kind that is ours; not inlined, as the calls above are for plain ones.
-    #[inline(never)]
-    fn lock_unrecorded(&self, id: u32, state: u32) -> Option<Answer> {
-        let kind = self.unrecorded(state)?;
-        if kind != Kind::Normal && self.owner.load(Relaxed) == id {
-            return Some(self.lock_again(kind));
+    /// Locks it if that need not be looked at; `None` if nothing has been done.
+    #[inline(always)]
+    pub(crate) fn lock_touched(&self) -> Option<Answer> {
+        let state = process::state();
+        let kind = self.touched_kind(state)?;
+        let id = thread::id_in(state)?;
+        if matches!(kind, RECURSIVE | ERRORCHECK) && self.owner.load(Relaxed) == id {
+            return Some(self.lock_again(if kind == RECURSIVE { Kind::Recursive } else { Kind::ErrorCheck }));
+        }
+        if process::is_recorded(state) && !self.marks.is_quiet() {
+            return None;
         }
         if !self.grab() {
             return Some(self.wait_plain());
         }
         self.owner.store(id, Relaxed);
+        if process::is_recorded(state) {
+            ondeck_record::count();
+        }
         Some(0)
     }
 
-    /// Unlocks one of any kind that is ours and the calling thread's.
-    #[inline(never)]
-    fn unlock_unrecorded(&self, state: u32) -> Option<Answer> {
-        let kind = self.unrecorded(state)?;
-        if self.owner.load(Relaxed) != thread::id() || self.glibc_word.load(Relaxed) != 0 {
+    /// Unlocks it if it is the calling thread's and there is nothing to record; `None` if nothing has been done.
+    #[inline(always)]
+    pub(crate) fn unlock_touched(&self) -> Option<Answer> {
+        let state = process::state();
+        let kind = self.touched_kind(state)?;
+        let id = thread::id_in(state)?;
+        let owner = self.owner.load(Relaxed);
+        let may = owner == id || owner != 0 && !matches!(kind, RECURSIVE | ERRORCHECK);
+        if !may || self.glibc_word.load(Relaxed) != 0 {
             return None;
         }
-        match self.count.load(Relaxed) {
-            count if kind == Kind::Recursive && count > 0 => self.count.store(count - 1, Relaxed),
-            _ => self.set_free(),
+        if kind == RECURSIVE && self.count.load(Relaxed) > 0 {
+            self.count.store(self.count.load(Relaxed) - 1, Relaxed);
+            return Some(0);
         }
+        if self.is_marked(state) {
+            return None;
+        }
+        self.set_free();
         Some(0)
     }
 

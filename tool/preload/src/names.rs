@@ -79,11 +79,51 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: as POSIX says.
+    let state = process::state();
+    if process::is_recorded(state) {
+        // SAFETY: as POSIX says.
+        unsafe { lock_in::<true>(mutex, state) }
+    } else {
+        // SAFETY: as POSIX says.
+        unsafe { lock_in::<false>(mutex, state) }
+    }
+}
+
+/// # Safety
+/// As POSIX says.
+#[inline(always)]
+unsafe fn lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, state: u32) -> c_int {
+    // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
-    // SAFETY: as POSIX says.
-    let answer = here.lock_plain().or_else(|| unsafe { glibc::lock_plain(here) });
-    // SAFETY: as POSIX says.
+    match here.usual_id::<IS_RECORDED>(state) {
+        Some(id) if here.lock_usual::<IS_RECORDED>(id) => 0,
+        // SAFETY: as the caller says.
+        Some(_) => unsafe { wait(mutex) },
+        // SAFETY: as the caller says.
+        None => unsafe { lock_unusual(mutex) },
+    }
+}
+
+// What is not usual has functions of its own, to which the usual ones jump: they need no frame.
+
+/// # Safety
+/// As POSIX says, and the mutex is a usual one.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn wait(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { ours(mutex) }.wait_plain()
+}
+
+/// # Safety
+/// As POSIX says.
+#[inline(never)]
+unsafe extern "C" fn lock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as the caller says.
+    let here = unsafe { ours(mutex) };
+    // SAFETY: as the caller says.
+    let answer = here.lock_touched().or_else(|| unsafe { glibc::lock_plain(here) });
+    // SAFETY: as the caller says.
     answer.unwrap_or_else(|| unsafe { lock_any(mutex) })
 }
 
@@ -103,17 +143,36 @@ unsafe fn lock_any(mutex: *mut pthread_mutex_t) -> Answer {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: as POSIX says.
+    let state = process::state();
+    if process::is_recorded(state) {
+        // SAFETY: as POSIX says.
+        unsafe { try_lock_in::<true>(mutex, state) }
+    } else {
+        // SAFETY: as POSIX says.
+        unsafe { try_lock_in::<false>(mutex, state) }
+    }
+}
+
+/// # Safety
+/// As POSIX says.
+#[inline(always)]
+unsafe fn try_lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, state: u32) -> c_int {
+    // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
-    // SAFETY: as POSIX says.
-    here.try_lock_plain().unwrap_or_else(|| unsafe { try_lock_any(mutex) })
+    match here.usual_id::<IS_RECORDED>(state) {
+        // A try in vain writes nothing.
+        Some(id) if !here.looks_taken() && here.lock_usual::<IS_RECORDED>(id) => 0,
+        Some(_) if !IS_RECORDED => EBUSY,
+        // SAFETY: as the caller says.
+        _ => unsafe { try_lock_any(mutex) },
+    }
 }
 
 /// # Safety
 /// As POSIX says.
 #[cold]
 #[inline(never)]
-unsafe fn try_lock_any(mutex: *mut pthread_mutex_t) -> Answer {
+unsafe extern "C" fn try_lock_any(mutex: *mut pthread_mutex_t) -> Answer {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     match here.kind() {
@@ -169,8 +228,24 @@ unsafe fn lock_until(mutex: &Mutex, clock: clockid_t, at: *const timespec) -> An
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
-    let answer = here.unlock_plain().or_else(|| glibc::unlock_plain(here));
+    let state = process::state();
+    let is_free =
+        if process::is_recorded(state) { here.unlock_usual::<true>(state) } else { here.unlock_usual::<false>(state) };
+    if is_free {
+        return 0;
+    }
     // SAFETY: as POSIX says.
+    unsafe { unlock_unusual(mutex) }
+}
+
+/// # Safety
+/// As POSIX says.
+#[inline(never)]
+unsafe extern "C" fn unlock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as the caller says.
+    let here = unsafe { ours(mutex) };
+    let answer = here.unlock_touched().or_else(|| glibc::unlock_plain(here));
+    // SAFETY: as the caller says.
     answer.unwrap_or_else(|| unsafe { unlock_any(mutex) })
 }
 
@@ -239,6 +314,18 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut pthread_con
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as POSIX says.
+    if unsafe { cond(condition) }.is_usual_and_idle() {
+        return 0;
+    }
+    // SAFETY: as POSIX says.
+    unsafe { signal_any(condition) }
+}
+
+/// # Safety
+/// As POSIX says.
+#[inline(never)]
+unsafe extern "C" fn signal_any(condition: *mut pthread_cond_t) -> c_int {
     if process::is_glibc() {
         // SAFETY: as POSIX says.
         return unsafe { glibc::signal_condition(condition) };
@@ -251,6 +338,18 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as POSIX says.
+    if unsafe { cond(condition) }.is_usual_and_idle() {
+        return 0;
+    }
+    // SAFETY: as POSIX says.
+    unsafe { broadcast_any(condition) }
+}
+
+/// # Safety
+/// As POSIX says.
+#[inline(never)]
+unsafe extern "C" fn broadcast_any(condition: *mut pthread_cond_t) -> c_int {
     if process::is_glibc() {
         // SAFETY: as POSIX says.
         return unsafe { glibc::broadcast_condition(condition) };

@@ -49,7 +49,9 @@
 
 mod first_touch;
 
-pub(crate) use crate::state::{generation_of, is_ondeck, is_ondeck_in, is_recorded, state};
+pub(crate) use crate::state::{
+    generation_of, is_ondeck, is_recorded, state, unrecorded, usual_generation, usual_shape,
+};
 pub(crate) use first_touch::revive;
 
 use crate::bytes::glibc;

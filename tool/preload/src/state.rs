@@ -54,6 +54,12 @@ pub(crate) const fn is_recorded(state: u32) -> bool {
     state & RECORDED != 0
 }
 
+/// That of a process that differs in this only.
+#[inline(always)]
+pub(crate) const fn unrecorded(state: u32) -> u32 {
+    state & !RECORDED
+}
+
 /// Whether the C library's own mutexes are used, known and recorded, in a process of that state.
 pub(crate) const fn records_known(state: u32) -> bool {
     state & (CHOICES | RECORDED) == GLIBC_KNOWN | RECORDED
@@ -71,8 +77,40 @@ pub(crate) fn state() -> u32 {
     STATE.state.load(Relaxed)
 }
 
+/// The shape of a normal mutex that the process has touched before, if the flagship is the lock and nothing is recorded; else one
+/// that no mutex has: a state without the bits of a choice is a generation only there.
+#[inline(always)]
+pub(crate) const fn usual_shape(state: u32) -> u64 {
+    (usual_generation(state) as u64) << 32
+}
+
+/// The same of what a condition variable has of a state.
+#[inline(always)]
+pub(crate) const fn usual_generation(state: u32) -> u32 {
+    state.wrapping_sub(ONDECK)
+}
+
 /// What a mutex or condition variable has of a state: which process it is, 0 in one that no fork leads to.
 #[inline(always)]
 pub(crate) const fn generation_of(state: u32) -> u32 {
     state & !(CHOICES | RECORDED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mutex_is_usual_only_with_the_flagship_and_unrecorded() {
+        for forks in [0, ONE_FORK, 5 * ONE_FORK, u32::MAX - (ONE_FORK - 1)] {
+            for bits in 0..ONE_FORK {
+                let state = forks | bits;
+                // Any mutex of ours, of this process or of another one.
+                let is_possible = usual_shape(state) >> 32 & u64::from(CHOICES | RECORDED) == 0;
+                assert_eq!(is_possible, bits == ONDECK, "{state:#x}");
+                assert_eq!(usual_generation(state) == generation_of(state), bits == ONDECK, "{state:#x}");
+            }
+            assert_eq!(usual_shape(unrecorded(forks | ONDECK | RECORDED)), u64::from(forks) << 32);
+        }
+    }
 }

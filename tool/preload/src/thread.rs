@@ -24,6 +24,13 @@ pub(crate) fn id_in_ondeck() -> Option<(u32, u32)> {
     (state == process::state() && id != 0).then_some((id, state))
 }
 
+/// The kernel's number of the calling thread, if it knows that in a process of that state, which is not 0.
+#[inline(always)]
+pub(crate) fn id_in(state: u32) -> Option<u32> {
+    let known = known();
+    ((known >> 32) as u32 == state).then_some(known as u32)
+}
+
 /// The kernel's number of the calling thread, if it knows that, the process is prepared, and the C library's mutexes are
 /// known and recorded.
 #[inline(always)]
@@ -180,6 +187,7 @@ mod tests {
             assert_eq!(id_in_ondeck(), None);
             assert_eq!(id(), asked());
             assert_eq!(id_in_ondeck(), Some((asked(), ONDECK)));
+            assert_eq!((id_in(ONDECK), id_in(ONDECK | RECORDED)), (Some(asked()), None));
             assert_eq!(id_beside_known(), None);
             assert_eq!(id(), asked());
         });

@@ -158,6 +158,12 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
         true
     }
 
+    /// Whether a notification would find nobody; stale at once.
+    #[inline]
+    pub fn looks_idle(&self) -> bool {
+        self.oldest().is_null()
+    }
+
     /// Whether nobody is in the list: neither waits, nor has been timed out and is about to go. Waits for the thread
     /// that has the list's lock, so that after a true nobody is left who will touch the condition variable but for who
     /// joins anew.

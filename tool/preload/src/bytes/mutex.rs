@@ -119,6 +119,12 @@ impl Mutex {
         self.owner.load(Relaxed) == thread::id()
     }
 
+    /// Stale at once.
+    #[inline(always)]
+    pub(crate) fn looks_taken(&self) -> bool {
+        self.raw.is_taken()
+    }
+
     pub(crate) fn address(&self) -> u64 {
         (&raw const *self) as u64
     }
