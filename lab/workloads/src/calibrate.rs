@@ -11,7 +11,7 @@ mod ways;
 
 use crate::execution::Execution;
 use crate::noise::{FIRST_LOOKS_NS, Pace, PacedSample};
-use measures::{PAIR_MEASURES, Pair, SINGLE_MEASURES, Single, line_transfer};
+use measures::{LINE_TRANSFER, MEASURES, Measure, line_transfer};
 use ondeck_core::Hardware;
 use ondeck_report::noise::SLOW;
 use ondeck_report::stats::median;
@@ -126,20 +126,17 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
             // Fewer rounds would be another figure.
             break;
         }
-        let measure = &measures[done % measures.len()];
-        on_progress(measure.name(), done, total);
-        rounds[done % measures.len()].push(pace.measure(|| measure.run())?);
+        let (measure, cores) = measures[done % measures.len()];
+        on_progress(measure.name, done, total);
+        rounds[done % measures.len()].push(pace.measure(|| measure.run(cores))?);
     }
     let mut calibration = Calibration { pairs: pairs.len(), ..Calibration::default() };
-    for (measure, rounds) in measures.iter().zip(rounds).filter(|(_, rounds)| rounds.len() == ROUNDS) {
+    for ((measure, cores), rounds) in measures.into_iter().zip(rounds).filter(|(_, rounds)| rounds.len() == ROUNDS) {
         let Some(time) = Time::of(&worth_keeping(&rounds)) else { continue };
-        match *measure {
-            Measure::Single(&Single { name, what, .. }) | Measure::Pair(&Pair { name, what, .. }, ..) => {
-                calibration.costs.push(Cost { name, what, time });
-            }
-            Measure::Line(cores) => {
-                calibration.line_transfers.push(LineTransfer { cores, shared: Shared::of(cores.0, cores.1), time });
-            }
+        if measure.name == LINE_TRANSFER.name {
+            calibration.line_transfers.push(LineTransfer { cores, shared: Shared::of(cores.0, cores.1), time });
+        } else {
+            calibration.costs.push(Cost { name: measure.name, what: measure.what, time });
         }
     }
     Ok(calibration)
@@ -152,39 +149,10 @@ fn worth_keeping(rounds: &[PacedSample<f64>]) -> Vec<f64> {
     rounds.iter().filter(|round| round.is_at_pace || !is_enough).map(|round| round.value).collect()
 }
 
-/// One thing that is measured, and where.
-enum Measure {
-    Single(&'static Single),
-    Pair(&'static Pair, u32, u32),
-    Line((u32, u32)),
-}
-
-/// All that can be measured on these cores, and the passing of a line between these pairs of them.
-fn measures(cores: &[u32], pairs: &[(u32, u32)]) -> Vec<Measure> {
-    let on_cores = |pair: &'static Pair| {
-        let second = if pair.same_core { cores.first() } else { cores.get(1) };
-        cores.first().zip(second).map(|(first, second)| Measure::Pair(pair, *first, *second))
-    };
-    let singles = SINGLE_MEASURES.iter().map(Measure::Single);
-    singles.chain(PAIR_MEASURES.iter().filter_map(on_cores)).chain(pairs.iter().copied().map(Measure::Line)).collect()
-}
-
-impl Measure {
-    fn name(&self) -> &'static str {
-        match self {
-            Measure::Single(single) => single.name,
-            Measure::Pair(pair, ..) => pair.name,
-            Measure::Line(_) => "line transfer",
-        }
-    }
-
-    fn run(&self) -> Result<f64, String> {
-        match *self {
-            Measure::Single(single) => Ok((single.run)()),
-            Measure::Pair(pair, first, second) => (pair.run)(first, second),
-            Measure::Line((first, second)) => line_transfer(first, second),
-        }
-    }
+/// All that can be measured on these cores, and the passing of a line between these pairs of them; each with its cores.
+fn measures(cores: &[u32], pairs: &[(u32, u32)]) -> Vec<(&'static Measure, (u32, u32))> {
+    let on_cores = MEASURES.iter().filter_map(|measure| Some((measure, measure.cores(cores)?)));
+    on_cores.chain(pairs.iter().map(|pair| (&LINE_TRANSFER, *pair))).collect()
 }
 
 /// What a cache line takes now from the first core to the second, in nanoseconds; `None` if there is only one, or threads

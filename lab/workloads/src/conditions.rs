@@ -1,6 +1,6 @@
 //! Under what one point is measured, and how its measurement can end early.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use ondeck_report::row::Row;
 use std::sync::atomic::AtomicBool;
 
@@ -72,32 +72,21 @@ impl Conditions<'_> {
 
     /// Compares the updates made with those that are there.
     pub(crate) fn check_updates(&self, expected: u64, seen: u64) -> Result<(), End> {
-        if seen == expected {
-            return Ok(());
-        }
-        let (workload, lock, threads) = (self.workload.into(), self.lock.into(), self.threads);
-        Err(End::Failed(Failure::LostUpdate { workload, lock, threads, expected, seen }))
+        if seen == expected { Ok(()) } else { Err(self.failed(Fault::LostUpdate { expected, seen })) }
     }
 
-    pub(crate) fn stuck(&self, still_ns: u64, detail: String) -> End {
+    pub(crate) fn failed(&self, fault: Fault) -> End {
         let (workload, lock, threads) = (self.workload.into(), self.lock.into(), self.threads);
-        End::Failed(Failure::Stuck { workload, lock, threads, seconds: still_ns as f64 / 1e9, detail })
-    }
-
-    pub(crate) fn cannot_start(&self, started: u32, reason: String) -> End {
-        let (workload, lock, threads) = (self.workload.into(), self.lock.into(), self.threads);
-        End::Failed(Failure::CannotStart { workload, lock, threads, started, reason })
+        End::Failed(Failure::Point { workload, lock, threads, fault })
     }
 }
 
 impl End {
     /// Says more about a lock that is stuck.
-    pub(crate) fn because(self, more: &str) -> End {
-        match self {
-            End::Failed(Failure::Stuck { workload, lock, threads, seconds, detail }) => {
-                End::Failed(Failure::Stuck { workload, lock, threads, seconds, detail: format!("{more}; {detail}") })
-            }
-            other => other,
+    pub(crate) fn because(mut self, more: &str) -> End {
+        if let End::Failed(Failure::Point { fault: Fault::Stuck { detail, .. }, .. }) = &mut self {
+            *detail = format!("{more}; {detail}");
         }
+        self
     }
 }

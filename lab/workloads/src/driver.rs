@@ -25,7 +25,7 @@ pub const MIN_SECONDS: f64 = 0.001;
 pub const DEFAULT_SECONDS: f64 = 0.15;
 
 /// Runs `plan` on this machine. Setting `stop` ends it early with the rows that are ready. After a
-/// [`Failure::Stuck`], threads are left behind that cannot be ended.
+/// [`Fault::Stuck`](crate::plan::Fault::Stuck), threads are left behind that cannot be ended.
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun> {
     check(plan)?;
     let planned_ns = planned_ns(plan);

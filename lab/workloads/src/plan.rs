@@ -1,6 +1,6 @@
 //! What is to be run, and what comes of it: the same for hardware and for a simulated machine.
 
-pub use crate::failure::Failure;
+pub use crate::failure::{Failure, Fault};
 
 use crate::lock::LockSpec;
 use crate::workload::WorkloadSpec;

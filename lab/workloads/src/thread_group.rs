@@ -5,6 +5,7 @@
 
 use crate::conditions::{Conditions, End};
 use crate::execution::{CachePadded, Execution};
+use crate::failure::Fault;
 use ondeck_core::Atomic;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
@@ -152,7 +153,7 @@ impl<'a, E: Execution, R: Send + 'static> ThreadGroup<'a, E, R> {
                 count_one::<E>(&state.left, reports.len() as u32);
             };
             let thread = E::start_thread(conditions.core_of(me), Box::new(work));
-            group.threads.push(thread.map_err(|reason| conditions.cannot_start(me, reason))?);
+            group.threads.push(thread.map_err(|reason| conditions.failed(Fault::CannotStart { started: me, reason }))?);
         }
         group.wait_for_all(&group.state.arrived, "threads did not start")?;
         Ok(group)
@@ -254,7 +255,7 @@ impl StallDetector {
         let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
         let standstill = E::standstill().map_or(String::new(), |text| format!("\n{}", text.trim_end()));
         let detail = format!("{} operations done, {fewest} to {most} per thread{standstill}", counts().sum::<u64>());
-        Err(conditions.stuck(still_ns, detail))
+        Err(conditions.failed(Fault::Stuck { seconds: still_ns as f64 / 1e9, detail }))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The measurements themselves: what one thread can find out alone, then what takes two.
 
+use self::Run::{Alone, OnOneCore, OnTwoCores};
 use crate::execution::Execution;
 use ondeck_core::{Hardware, Platform, Token};
 use ondeck_report::stats::median;
@@ -7,90 +8,106 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
-/// A measurement of one thread; gives nanoseconds.
-pub(super) struct Single {
+/// A measurement; gives nanoseconds.
+pub(super) struct Measure {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
-    pub(super) run: fn() -> f64,
+    pub(super) run: Run,
 }
 
-/// A measurement of two threads on given cores; gives nanoseconds.
-pub(super) struct Pair {
-    pub(super) name: &'static str,
-    pub(super) what: &'static str,
-    /// Both threads on the first core.
-    pub(super) same_core: bool,
-    pub(super) run: fn(u32, u32) -> Result<f64, String>,
+/// How it is made, and on how many cores: two threads may share one.
+pub(super) enum Run {
+    Alone(fn() -> f64),
+    OnOneCore(fn(u32, u32) -> Result<f64, String>),
+    OnTwoCores(fn(u32, u32) -> Result<f64, String>),
 }
 
-/// What one thread can find out alone. The calls are so many that each round takes a millisecond or so: long beside
-/// the clock's resolution, short beside a time slice.
-pub(super) static SINGLE_MEASURES: [Single; 12] = [
-    Single { name: "pause", what: "one pause of a spin loop", run: || per_call(10_000, Hardware::pause) },
-    Single { name: "ticks_read", what: "a read of the tick counter", run: || per_call(50_000, read_ticks) },
-    Single { name: "clock_read", what: "a read of the monotonic clock", run: || per_call(20_000, read_clock) },
-    Single { name: "hit", what: "what a load adds to a read-modify-write, line in the cache", run: hit },
-    Single { name: "store", what: "what a plain store adds to a read-modify-write, line in the cache", run: store },
-    Single { name: "rmw", what: "an uncontended read-modify-write, line in the cache", run: rmw },
-    Single { name: "barrier", what: "a plain store and a full barrier", run: barrier },
-    Single { name: "work", what: "a unit of work: a turn of an empty loop", run: work },
-    Single { name: "fib_call", what: "a call of the Fibonacci function by recursion", run: fib_call },
-    Single { name: "yield", what: "sched_yield with nobody else to run", run: || per_call(5_000, Hardware::yield_now) },
-    Single { name: "syscall", what: "a system call that does nothing", run: || per_call(10_000, system_call) },
-    Single { name: "futex_wake_none", what: "a futex wake that finds no sleeper", run: futex_wake_none },
+impl Measure {
+    /// Two of the cores on which it can be made; `None` if they are too few.
+    pub(super) fn cores(&self, all: &[u32]) -> Option<(u32, u32)> {
+        match self.run {
+            Alone(_) => Some((0, 0)),
+            OnOneCore(_) => all.first().map(|core| (*core, *core)),
+            OnTwoCores(_) => all.first().copied().zip(all.get(1).copied()),
+        }
+    }
+
+    pub(super) fn run(&self, (first, second): (u32, u32)) -> Result<f64, String> {
+        match self.run {
+            Alone(run) => Ok(run()),
+            OnOneCore(run) | OnTwoCores(run) => run(first, second),
+        }
+    }
+}
+
+const fn measure(name: &'static str, what: &'static str, run: Run) -> Measure {
+    Measure { name, what, run }
+}
+
+/// All but the passing of a line. What one thread can find out alone is first; its calls are so many that each round takes a
+/// millisecond or so: long beside the clock's resolution, short beside a time slice.
+pub(super) static MEASURES: [Measure; 20] = [
+    measure("pause", "one pause of a spin loop", Alone(|| per_call(10_000, Hardware::pause))),
+    measure(
+        "ticks_read",
+        "a read of the tick counter",
+        Alone(|| per_call(50_000, || _ = black_box(Hardware::ticks()))),
+    ),
+    measure(
+        "clock_read",
+        "a read of the monotonic clock",
+        Alone(|| per_call(20_000, || _ = black_box(Hardware::now_ns()))),
+    ),
+    measure("hit", "what a load adds to a read-modify-write, line in the cache", Alone(hit)),
+    measure("store", "what a plain store adds to a read-modify-write, line in the cache", Alone(store)),
+    measure("rmw", "an uncontended read-modify-write, line in the cache", Alone(rmw)),
+    measure("barrier", "a plain store and a full barrier", Alone(barrier)),
+    measure("work", "a unit of work: a turn of an empty loop", Alone(work)),
+    measure("fib_call", "a call of the Fibonacci function by recursion", Alone(fib_call)),
+    measure("yield", "sched_yield with nobody else to run", Alone(|| per_call(5_000, Hardware::yield_now))),
+    measure("syscall", "a system call that does nothing", Alone(|| per_call(10_000, system_call))),
+    measure("futex_wake_none", "a futex wake that finds no sleeper", Alone(futex_wake_none)),
+    measure(
+        "yield_to_other",
+        "sched_yield on a core that another thread wants too, until that runs",
+        OnOneCore(yield_to_other),
+    ),
+    measure(
+        "futex_round_trip_same_core",
+        "two threads on one core wake each other in turn, both ways",
+        OnOneCore(futex_round_trip),
+    ),
+    measure("futex_round_trip_other_core", "the same on two cores", OnTwoCores(futex_round_trip)),
+    measure(
+        "wake_call",
+        "a futex wake of a sleeper on another core, for the waker",
+        OnTwoCores(|first, second| wake(first, second, LONG_SLEEP_NS).map(|wake| wake.call_ns)),
+    ),
+    measure(
+        "wake_latency",
+        "the same, until the sleeper runs, which has slept for 100 us",
+        OnTwoCores(|first, second| wake(first, second, LONG_SLEEP_NS).map(|wake| wake.latency_ns)),
+    ),
+    measure(
+        "wake_latency_spread",
+        "the middle half of these differ by so much",
+        OnTwoCores(|first, second| wake(first, second, LONG_SLEEP_NS).map(|wake| wake.spread_ns)),
+    ),
+    measure(
+        "wake_latency_after_10_us",
+        "until a sleeper runs that has slept for 10 us",
+        OnTwoCores(|first, second| wake(first, second, SHORT_SLEEP_NS).map(|wake| wake.latency_ns)),
+    ),
+    measure(
+        "second_line",
+        "what a turn of two cores takes longer if it is about two cache lines",
+        OnTwoCores(second_line),
+    ),
 ];
 
-/// What takes two threads.
-pub(super) static PAIR_MEASURES: [Pair; 8] = [
-    Pair {
-        name: "yield_to_other",
-        what: "sched_yield on a core that another thread wants too, until that runs",
-        same_core: true,
-        run: yield_to_other,
-    },
-    Pair {
-        name: "futex_round_trip_same_core",
-        what: "two threads on one core wake each other in turn, both ways",
-        same_core: true,
-        run: futex_round_trip,
-    },
-    Pair {
-        name: "futex_round_trip_other_core",
-        what: "the same on two cores",
-        same_core: false,
-        run: futex_round_trip,
-    },
-    Pair {
-        name: "wake_call",
-        what: "a futex wake of a sleeper on another core, for the waker",
-        same_core: false,
-        run: |first, second| wake(first, second, LONG_SLEEP_NS).map(|wake| wake.call_ns),
-    },
-    Pair {
-        name: "wake_latency",
-        what: "the same, until the sleeper runs, which has slept for 100 us",
-        same_core: false,
-        run: |first, second| wake(first, second, LONG_SLEEP_NS).map(|wake| wake.latency_ns),
-    },
-    Pair {
-        name: "wake_latency_spread",
-        what: "the middle half of these differ by so much",
-        same_core: false,
-        run: |first, second| wake(first, second, LONG_SLEEP_NS).map(|wake| wake.spread_ns),
-    },
-    Pair {
-        name: "wake_latency_after_10_us",
-        what: "until a sleeper runs that has slept for 10 us",
-        same_core: false,
-        run: |first, second| wake(first, second, SHORT_SLEEP_NS).map(|wake| wake.latency_ns),
-    },
-    Pair {
-        name: "second_line",
-        what: "what a turn of two cores takes longer if it is about two cache lines",
-        same_core: false,
-        run: second_line,
-    },
-];
+/// The passing of a line, for each pair of cores.
+pub(super) static LINE_TRANSFER: Measure =
+    measure("line transfer", "a cache line moves from one core to another", OnTwoCores(line_transfer));
 
 /// How long a sleeper has slept when it is woken: long enough for its CPU to be idle, and ten times as long.
 const SHORT_SLEEP_NS: u32 = 10_000;
@@ -103,14 +120,6 @@ fn per_call(calls: u32, mut f: impl FnMut()) -> f64 {
         f();
     }
     (Hardware::now_ns() - start) as f64 / f64::from(calls)
-}
-
-fn read_ticks() {
-    black_box(Hardware::ticks());
-}
-
-fn read_clock() {
-    black_box(Hardware::now_ns());
 }
 
 /// The shortest of a few rounds: what comes between only makes one longer, and differences are taken of these.
@@ -397,16 +406,10 @@ mod tests {
 
     #[test]
     fn everything_takes_time() {
-        for measure in &SINGLE_MEASURES {
-            assert!((measure.run)() > 0.0, "{}", measure.name);
-        }
-        let cores = Hardware::cores();
-        for measure in PAIR_MEASURES.iter().filter(|measure| measure.same_core || cores.len() > 1) {
-            let second = if measure.same_core { cores[0] } else { cores[1] };
-            assert!((measure.run)(cores[0], second).unwrap() > 0.0, "{}", measure.name);
-        }
-        if let [first, second, ..] = cores[..] {
-            assert!(line_transfer(first, second).unwrap() > 0.0);
+        let all = Hardware::cores();
+        for measure in MEASURES.iter().chain([&LINE_TRANSFER]) {
+            let ns = measure.cores(&all).map(|cores| measure.run(cores).unwrap());
+            assert!(ns.is_none_or(|ns| ns > 0.0), "{}", measure.name);
         }
     }
 

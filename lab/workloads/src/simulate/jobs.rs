@@ -5,6 +5,7 @@ use super::measured;
 use crate::conditions::{Conditions, End};
 use crate::earlier;
 use crate::execution::{Execution, simulated};
+use crate::failure::Fault;
 use crate::plan::{Failure, Outcome, PartialRun, Pin, Plan, Point};
 use ondeck_report::row::Row;
 use ondeck_sim::timeline::Timeline;
@@ -142,10 +143,7 @@ fn measure(of: &MachinePlan, job: &Job, stop: &AtomicBool) -> Result<JobResult, 
     };
     let options = Options { seed, record: of.record };
     let outcome = simulated::run(&of.machine, &options, || measured::rows(point, &conditions));
-    let outcome = outcome.map_err(|failure| {
-        let (lock, threads) = (point.lock.to_string(), point.threads);
-        End::Failed(Failure::Simulation { workload: workload.clone(), lock, threads, failure })
-    })?;
+    let outcome = outcome.map_err(|failure| conditions.failed(Fault::Simulation(failure)))?;
     let mut rows = outcome.value?;
     for row in &mut rows {
         row.seed = Some(seed);

@@ -4,7 +4,7 @@ use super::*;
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::execution::simulated;
-use crate::plan::{Pin, Point};
+use crate::plan::{Fault, Pin, Point};
 use crate::workload::tests::BrokenLock;
 use crate::workload::{self, WorkloadSpec};
 use ondeck_core::{Atomic, Platform};
@@ -116,7 +116,7 @@ fn end_of<L: BenchLock>(workload: &str) -> Failure {
 fn two_threads_inside_are_found_out() {
     for workload in ["sections", "sections/none", "sections/near", "sections/far", "aim7"] {
         let failure = end_of::<BrokenLock>(workload);
-        assert!(matches!(failure, Failure::LostUpdate { .. }), "{workload}: {failure}");
+        assert!(matches!(failure, Failure::Point { fault: Fault::LostUpdate { .. }, .. }), "{workload}: {failure}");
     }
 }
 
@@ -124,7 +124,7 @@ fn two_threads_inside_are_found_out() {
 fn threads_that_sleep_for_good_are_told_with_where_they_sleep() {
     let failure = end_of::<SleepyLock>("sections");
     let text = failure.to_string();
-    assert!(matches!(failure, Failure::Stuck { .. }), "{text}");
+    assert!(matches!(failure, Failure::Point { fault: Fault::Stuck { .. }, .. }), "{text}");
     assert!(text.lines().next().unwrap().contains("no progress for 1.0 s"), "{text}");
     let rest: Vec<&str> = text.lines().skip(1).collect();
     assert!(rest.iter().filter(|line| line.contains("asleep on")).count() >= 2, "{text}");

@@ -1,7 +1,7 @@
 //! Every workload with good locks, and with locks that fail in each of the ways that must be found out.
 
 use super::*;
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use crate::peers::Std;
 use ondeck_core::Hardware;
 use std::hint::spin_loop;
@@ -127,7 +127,7 @@ fn measure<L: BenchLock>(spec: WorkloadSpec, threads: u32) -> Result<Vec<Row>, E
 /// Measures with a window that is too long to be waited for: the lock must fail, and must be given up for it.
 fn measure_until_stuck<L: BenchLock>(spec: WorkloadSpec, threads: u32) -> Failure {
     match measure_for::<L>(spec, threads, 60_000, 200) {
-        Err(End::Failed(failure @ Failure::Stuck { .. })) => failure,
+        Err(End::Failed(failure @ Failure::Point { fault: Fault::Stuck { .. }, .. })) => failure,
         other => panic!("{spec}: {other:?}"),
     }
 }
@@ -217,7 +217,9 @@ fn a_lock_that_lets_everybody_in_is_found_out() {
                 Err(end) => break end,
             }
         };
-        let End::Failed(failure @ Failure::LostUpdate { .. }) = found else { panic!("{spec}: {found:?}") };
+        let End::Failed(failure @ Failure::Point { fault: Fault::LostUpdate { .. }, .. }) = found else {
+            panic!("{spec}: {found:?}")
+        };
         let text = failure.to_string();
         assert!(text.contains("lock-under-test") && text.contains(&spec.to_string()), "{text}");
     }
@@ -238,7 +240,7 @@ fn a_forgotten_waiter_is_missed_at_the_end() {
     for turn in 0.. {
         let end = measure_for::<ForgetfulLock>(spec, 4, 20 << turn, 200 << turn);
         let text = match end {
-            Err(End::Failed(failure @ Failure::Stuck { .. })) => failure.to_string(),
+            Err(End::Failed(failure @ Failure::Point { fault: Fault::Stuck { .. }, .. })) => failure.to_string(),
             Ok(_) => "nobody is missed".to_owned(),
             other => panic!("{other:?}"),
         };
