@@ -3,6 +3,7 @@
 use crate::atomics::{SimPtr, SimU32, SimU64};
 use crate::engine::EngineHandle;
 use crate::explain::TimeBreakdown;
+use crate::machine::CoreKind;
 use crate::timeline::{Mark, ThreadEvent};
 use ondeck_core::{Platform, RunState, Step, ThreadId, WaitEnd};
 use std::num::NonZeroU32;
@@ -67,7 +68,7 @@ impl Platform for Simulated {
         let yield_ps = here.with(|engine| engine.kind_of_current().yield_ps.into());
         if here.with(|engine| engine.machine.os.yield_sleeps) {
             here.drain();
-            here.with(|engine| engine.begin_nap(yield_ps));
+            here.with(|engine| engine.begin_sleep(yield_ps, true));
             return here.switch();
         }
         here.with(|engine| engine.spend_kernel(yield_ps));
@@ -78,23 +79,11 @@ impl Platform for Simulated {
     }
 
     fn now_ns() -> u64 {
-        let here = EngineHandle::expect();
-        here.with(|engine| {
-            let clock_ps = engine.kind_of_current().clock_ps.into();
-            engine.spend_work(clock_ps);
-        });
-        here.catch_up();
-        here.with(|engine| engine.clock()) / PS_PER_NS
+        read_clock(|kind| kind.clock_ps) / PS_PER_NS
     }
 
     fn ticks() -> u64 {
-        let here = EngineHandle::expect();
-        here.with(|engine| {
-            let ticks_ps = engine.kind_of_current().ticks_ps.into();
-            engine.spend_work(ticks_ps);
-        });
-        here.catch_up();
-        here.with(|engine| engine.clock())
+        read_clock(|kind| kind.ticks_ps)
     }
 
     fn ns_to_ticks(ns: u64) -> u64 {
@@ -147,6 +136,14 @@ impl Platform for Simulated {
     fn step(step: Step) {
         record(ThreadEvent::Step(step));
     }
+}
+
+/// The running thread's time, read by a way that takes so long.
+fn read_clock(cost_ps: fn(&CoreKind) -> u32) -> u64 {
+    let here = EngineHandle::expect();
+    here.with(|engine| engine.spend_work(cost_ps(engine.kind_of_current()).into()));
+    here.catch_up();
+    here.with(|engine| engine.clock())
 }
 
 /// Where the upper half of a 64-bit word is.
@@ -226,10 +223,7 @@ impl Simulated {
     pub fn barrier() {
         let here = EngineHandle::expect();
         here.drain();
-        here.with(|engine| {
-            let barrier_ps = engine.kind_of_current().barrier_ps.into();
-            engine.spend_work(barrier_ps);
-        });
+        here.with(|engine| engine.spend_work(engine.kind_of_current().barrier_ps.into()));
     }
 
     /// Does `code` as a kernel does what it must not be preempted in: the thread leaves its core where it sleeps, and else
@@ -251,7 +245,7 @@ impl Simulated {
     pub fn sleep_ns(ns: u64) {
         let here = EngineHandle::expect();
         here.drain();
-        here.with(|engine| engine.begin_sleep(ns * PS_PER_NS));
+        here.with(|engine| engine.begin_sleep(ns * PS_PER_NS, false));
         here.switch();
     }
 

@@ -228,32 +228,23 @@ impl Engine {
         self.set_thread(thread, at);
     }
 
-    /// The running thread sleeps for `ps`.
-    pub(crate) fn begin_sleep(&mut self, ps: u64) {
-        self.sleep_without_bucket(self.clock() + ps);
+    /// The running thread sleeps for `ps`; or naps: it is off its CPU for so long, all in all where a CPU is idle then.
+    pub(crate) fn begin_sleep(&mut self, ps: u64, is_nap: bool) {
+        self.sleep_without_bucket(self.clock() + ps, is_nap);
     }
 
-    fn sleep_without_bucket(&mut self, deadline: u64) {
+    fn sleep_without_bucket(&mut self, deadline: u64, is_nap: bool) {
         let me = self.current;
         let place = Place { bucket: NO_BUCKET, address: 0, is_wide: false, expected: 0 };
         if me == OBSERVER {
             return self.observer_sleeps(place, deadline);
         }
         self.fall_asleep(me, place, deadline);
-        self.spend_kernel(self.machine.os.sleep_ps.into());
-        self.set_thread(me, self.clock());
-    }
-
-    /// The running thread is off its CPU for `ps`, all in all where a CPU is idle then.
-    pub(crate) fn begin_nap(&mut self, ps: u64) {
-        let (me, deadline) = (self.current, self.clock() + ps);
-        let place = Place { bucket: NO_BUCKET, address: 0, is_wide: false, expected: 0 };
-        if me == OBSERVER {
-            return self.observer_sleeps(place, deadline);
+        self.threads[me as usize].is_nap = is_nap;
+        if !is_nap {
+            self.spend_kernel(self.machine.os.sleep_ps.into());
         }
-        self.fall_asleep(me, place, deadline);
-        self.threads[me as usize].is_nap = true;
-        self.set_thread(me, deadline - ps);
+        self.set_thread(me, self.clock());
     }
 
     /// The running thread waits until another one is gone; false if it is already.
@@ -262,7 +253,7 @@ impl Engine {
             return false;
         }
         self.threads[thread as usize].joiners.push(self.current);
-        self.sleep_without_bucket(NEVER);
+        self.sleep_without_bucket(NEVER, false);
         true
     }
 }

@@ -21,7 +21,7 @@ fn takes_back(lines: &[&Arc<Line>]) -> Body {
     body(move || {
         for turn in 0..3 {
             until(1000 * turn);
-            lines.iter().for_each(|line| _ = line.0.fetch_add(1, SeqCst));
+            lines.iter().for_each(|line| add(line));
         }
         0
     })
@@ -35,6 +35,18 @@ fn takes(act: impl Fn(u64) + Send + 'static) -> Body {
             since(|| act(turn))
         })
     })
+}
+
+/// What that takes with lines that the other core [takes back](takes_back), where cores look ahead by so many ns.
+fn takes_with<const N: usize>(ahead_ns: u32, act: impl Fn(&[Arc<Line>; N], u64) + Send + 'static) -> u64 {
+    let lines: [Arc<Line>; N] = std::array::from_fn(|_| line(0));
+    let owner = takes_back(&lines.each_ref());
+    on_cpus(&looks_ahead(ahead_ns), vec![owner, takes(move |turn| act(&lines, turn))]).value[1]
+}
+
+/// A read-modify-write.
+fn add(line: &Line) {
+    line.0.fetch_add(1, SeqCst);
 }
 
 /// Three times in one value.
@@ -51,34 +63,21 @@ fn since(act: impl FnOnce()) -> u64 {
 
 #[test]
 fn a1_two_lines_that_came_one_after_the_other_come_together() {
-    let adds = |machine: &Machine| {
-        let [first, second] = [line(0), line(0)];
-        let owner = takes_back(&[&first, &second]);
-        let taker = takes(move |_| {
-            first.0.fetch_add(1, SeqCst);
-            second.0.fetch_add(1, SeqCst);
-        });
-        on_cpus(machine, vec![owner, taker]).value[1]
-    };
+    let adds = |ahead_ns| takes_with::<2>(ahead_ns, |lines, _| lines.iter().for_each(|line| add(line)));
     // 48 + 4 for each; what is known from the first time on spares the way of the second line.
-    assert_eq!(adds(&looks_ahead(50)), 104_056_056);
-    assert_eq!(adds(&looks_ahead(0)), 104_104_104);
+    assert_eq!([adds(50), adds(0)], [104_056_056, 104_104_104]);
 }
 
 #[test]
 fn a1_is_for_what_comes_soon() {
     let adds_after = |gap_ns: u64| {
-        let [first, second] = [line(0), line(0)];
-        let owner = takes_back(&[&first, &second]);
-        let taker = takes(move |_| {
-            first.0.fetch_add(1, SeqCst);
+        takes_with(50, move |[first, second], _| {
+            add(first);
             until(now() / 1000 + gap_ns);
-            second.0.fetch_add(1, SeqCst);
-        });
-        on_cpus(&looks_ahead(50), vec![owner, taker]).value[1]
+            add(second);
+        })
     };
-    assert_eq!(adds_after(40), 144_096_096);
-    assert_eq!(adds_after(60), 164_164_164);
+    assert_eq!([adds_after(40), adds_after(60)], [144_096_096, 164_164_164]);
 }
 
 #[test]
@@ -89,21 +88,21 @@ fn a1_is_not_for_a_line_that_was_lost_meanwhile() {
     let owner = body(move || {
         for turn in 0..3 {
             until(1000 * turn);
-            their_second.0.fetch_add(1, SeqCst);
+            add(&their_second);
             until(1000 * turn + 501);
-            their_first.0.fetch_add(1, SeqCst);
+            add(&their_first);
         }
         0
     });
     let taker = body(move || {
         three(|turn| {
             until(1000 * turn + 400);
-            first.0.fetch_add(1, SeqCst);
+            add(&first);
             until(1000 * turn + 500);
             since(|| {
-                second.0.fetch_add(1, SeqCst);
+                add(&second);
                 until(now() / 1000 + 30);
-                first.0.fetch_add(1, SeqCst);
+                add(&first);
             })
         })
     });
@@ -114,17 +113,15 @@ fn a1_is_not_for_a_line_that_was_lost_meanwhile() {
 #[test]
 fn a1_counts_from_the_first_line() {
     // The third comes 40 after the second one, which was there with the first: 80 after it.
-    let [first, second, third] = [line(0), line(0), line(0)];
-    let owner = takes_back(&[&first, &second, &third]);
-    let taker = takes(move |_| {
-        first.0.fetch_add(1, SeqCst);
+    let took = takes_with(50, |[first, second, third], _| {
+        add(first);
         until(now() / 1000 + 40);
-        second.0.fetch_add(1, SeqCst);
+        add(second);
         until(now() / 1000 + 40);
-        third.0.fetch_add(1, SeqCst);
+        add(third);
     });
     // 52 + 40 + 52 + 40 + 52, and later 4 for the second one.
-    assert_eq!(on_cpus(&looks_ahead(50), vec![owner, taker]).value[1], 236_188_188);
+    assert_eq!(took, 236_188_188);
 }
 
 #[test]
@@ -135,14 +132,14 @@ fn a1_saves_no_way_back_from_a_line_that_is_busy() {
     let other = body(move || {
         for turn in 0..3 {
             until(1000 * turn + 506);
-            their_second.0.fetch_add(1, SeqCst);
+            add(&their_second);
         }
         0
     });
     let owner = takes_back(&[&first, &second]);
     let taker = takes(move |_| {
-        first.0.fetch_add(1, SeqCst);
-        second.0.fetch_add(1, SeqCst);
+        add(&first);
+        add(&second);
     });
     let mut machine = toy(3);
     machine.memory.ahead_ps = 50_000;
@@ -152,27 +149,22 @@ fn a1_saves_no_way_back_from_a_line_that_is_busy() {
 
 #[test]
 fn a1_is_not_for_what_comes_after_a_system_call() {
-    let [first, second] = [line(0), line(0)];
-    let owner = takes_back(&[&first, &second]);
-    let taker = takes(move |_| {
-        first.0.fetch_add(1, SeqCst);
+    let took = takes_with(500, |[first, second], _| {
+        add(first);
         Simulated::wake_upper(&raw const first.0, 1);
-        second.0.fetch_add(1, SeqCst);
+        add(second);
     });
     // 52 + 120 + 52, however far a core looks.
-    assert_eq!(on_cpus(&looks_ahead(500), vec![owner, taker]).value[1], 224_224_224);
+    assert_eq!(took, 224_224_224);
 }
 
 #[test]
 fn a1_expects_what_came_the_last_time() {
-    let [first, second, third] = [line(0), line(0), line(0)];
-    let owner = takes_back(&[&first, &second, &third]);
-    let taker = takes(move |turn| {
-        first.0.fetch_add(1, SeqCst);
-        let next = if turn == 1 { &third } else { &second };
-        next.0.fetch_add(1, SeqCst);
+    let took = takes_with(50, |[first, second, third], turn| {
+        add(first);
+        add(if turn == 1 { third } else { second });
     });
-    assert_eq!(on_cpus(&looks_ahead(50), vec![owner, taker]).value[1], 104_104_104);
+    assert_eq!(took, 104_104_104);
 }
 
 #[test]
@@ -182,19 +174,19 @@ fn a1_is_for_lines_that_have_not_come_yet() {
     let owner = body(move || {
         for turn in 0..3 {
             until(1000 * turn);
-            their_first.0.fetch_add(1, SeqCst);
-            their_second.0.fetch_add(1, SeqCst);
+            add(&their_first);
+            add(&their_second);
             // Takes the first one away again, while the other core is at the second one.
             until(1000 * turn + 530);
-            their_first.0.fetch_add(1, SeqCst);
+            add(&their_first);
         }
         0
     });
     let taker = takes(move |_| {
-        first.0.fetch_add(1, SeqCst);
-        second.0.fetch_add(1, SeqCst);
+        add(&first);
+        add(&second);
         until(now() / 1000 + 40);
-        first.0.fetch_add(1, SeqCst);
+        add(&first);
     });
     // 52 + 52 + 40 + 52, and later 52 + 4 + 40 + 52.
     assert_eq!(on_cpus(&looks_ahead(50), vec![owner, taker]).value[1], 196_148_148);
@@ -207,7 +199,7 @@ fn a1_knows_nothing_of_what_a_poll_waits_for() {
     let setter = body(move || {
         for turn in 0..3 {
             until(1000 * turn + 500);
-            their_data.0.fetch_add(1, SeqCst);
+            add(&their_data);
             their_flag.0.store(turn + 1, SeqCst);
         }
         0
@@ -215,7 +207,7 @@ fn a1_knows_nothing_of_what_a_poll_waits_for() {
     let waiter = body(move || {
         three(|turn| {
             while flag.0.load(SeqCst) <= turn {}
-            since(|| _ = data.0.fetch_add(1, SeqCst))
+            since(|| add(&data))
         })
     });
     assert_eq!(on_cpus(&looks_ahead(50), vec![setter, waiter]).value[1], 52_052_052);
@@ -223,36 +215,28 @@ fn a1_knows_nothing_of_what_a_poll_waits_for() {
 
 #[test]
 fn a2_a_read_before_a_write_brings_the_line_for_it() {
-    let exchanges = |machine: &Machine| {
-        let word = line(0);
-        let owner = takes_back(&[&word]);
-        let taker = takes(move |_| {
+    let exchanges = |ahead_ns| {
+        takes_with(ahead_ns, |[word], _| {
             let value = word.0.load(SeqCst);
             word.0.compare_exchange(value, value + 1, SeqCst, Relaxed).unwrap();
-        });
-        on_cpus(machine, vec![owner, taker]).value[1]
+        })
     };
     // The read takes 48, and keeps the line busy until 24 ns after it has come. Then the write takes half of 0.9 ways back
     // and 4; or if the line was brought for it, 4.
-    assert_eq!(exchanges(&looks_ahead(50)), 97_052_052);
-    assert_eq!(exchanges(&looks_ahead(0)), 97_097_097);
+    assert_eq!([exchanges(50), exchanges(0)], [97_052_052, 97_097_097]);
 }
 
 #[test]
 fn a2_is_for_a_write_that_comes_soon() {
     let adds_after = |gap_ns: u64| {
-        let word = line(0);
-        let owner = takes_back(&[&word]);
-        let taker = takes(move |_| {
+        takes_with(50, move |[word], _| {
             word.0.load(SeqCst);
             until(now() / 1000 + gap_ns);
-            word.0.fetch_add(1, SeqCst);
-        });
-        on_cpus(&looks_ahead(50), vec![owner, taker]).value[1]
+            add(word);
+        })
     };
     // The write needs 47.2, or if the line was brought for it, 4.
-    assert_eq!(adds_after(40), 135_092_092);
-    assert_eq!(adds_after(60), 155_155_155);
+    assert_eq!([adds_after(40), adds_after(60)], [135_092_092, 155_155_155]);
 }
 
 #[test]
@@ -263,13 +247,13 @@ fn a2_the_write_comes_before_the_line_is_taken_away() {
     let other = body(move || {
         for turn in 0..3 {
             until(1000 * turn + 501);
-            theirs.0.fetch_add(1, SeqCst);
+            add(&theirs);
         }
         0
     });
     let taker = takes(move |_| {
         word.0.load(SeqCst);
-        word.0.fetch_add(1, SeqCst);
+        add(&word);
     });
     let mut machine = toy(3);
     machine.memory.ahead_ps = 50_000;
@@ -283,9 +267,9 @@ fn a2_is_about_the_first_write() {
     let owner = takes_back(&[&word]);
     let taker = takes(move |_| {
         word.0.load(SeqCst);
-        word.0.fetch_add(1, SeqCst);
+        add(&word);
         until(now() / 1000 + 100);
-        word.0.fetch_add(1, SeqCst);
+        add(&word);
     });
     assert_eq!(on_cpus(&looks_ahead(50), vec![owner, taker]).value[1], 201_156_156);
 }
@@ -318,7 +302,7 @@ fn a2_a_read_that_was_not_followed_by_a_write_shares_the_line() {
     let owner = body(move || {
         three(|turn| {
             until(1000 * turn);
-            theirs.0.fetch_add(1, SeqCst);
+            add(&theirs);
             until(1000 * turn + 700);
             since(|| _ = theirs.0.load(SeqCst))
         })
@@ -327,7 +311,7 @@ fn a2_a_read_that_was_not_followed_by_a_write_shares_the_line() {
     let taker = takes(move |turn| {
         word.0.load(SeqCst);
         if turn == 0 {
-            word.0.fetch_add(1, SeqCst);
+            add(&word);
         }
         // Or the next read would be taken for another turn of a loop that polls.
         own.0.load(SeqCst);

@@ -2,7 +2,7 @@
 
 use ondeck_core::{Atomic, Platform};
 use ondeck_sim::machine::{CoreKind, Cpu, Machine, Memory, Os, Policy};
-use ondeck_sim::{Failure, Options, Outcome, SimU64, Simulated};
+use ondeck_sim::{Failure, Options, Outcome, SimU32, SimU64, Simulated};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -129,6 +129,57 @@ pub(crate) fn body(body: impl FnOnce() -> u64 + Send + 'static) -> Body {
     Box::new(body)
 }
 
+/// Does something, and gives when it is done.
+pub(crate) fn timed<R>(act: impl FnOnce() -> R + Send + 'static) -> Body {
+    body(move || {
+        act();
+        now()
+    })
+}
+
+/// Does something with a line at `ns`, and gives when it is done.
+pub(crate) fn at<R>(ns: u64, line: &Arc<Line>, act: impl FnOnce(&Line) -> R + Send + 'static) -> Body {
+    let line = line.clone();
+    timed(move || {
+        until(ns);
+        act(&line)
+    })
+}
+
+/// A load.
+pub(crate) fn load_at(ns: u64, line: &Arc<Line>) -> Body {
+    at(ns, line, |line| line.0.load(Ordering::SeqCst))
+}
+
+/// A read-modify-write: the way to own a line.
+pub(crate) fn own_at(ns: u64, line: &Arc<Line>) -> Body {
+    at(ns, line, |line| line.0.fetch_add(1, Ordering::SeqCst))
+}
+
+/// A lock of three values: free, held, held while others may sleep.
+#[repr(align(64))]
+pub(crate) struct Lock(pub(crate) SimU32);
+
+impl Lock {
+    pub(crate) fn new() -> Arc<Lock> {
+        Arc::new(Lock(SimU32::new(0)))
+    }
+
+    pub(crate) fn acquire(&self) {
+        if self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            while self.0.swap(2, Ordering::Acquire) != 0 {
+                Simulated::wait_on(&self.0, 2, None);
+            }
+        }
+    }
+
+    pub(crate) fn release(&self) {
+        if self.0.swap(0, Ordering::Release) == 2 {
+            Simulated::wake(&raw const self.0, 1);
+        }
+    }
+}
+
 /// Sets what moving a line between two cores takes.
 pub(crate) fn set_distance(machine: &mut Machine, a: u32, b: u32, ns: u32) {
     machine.distance_ps[(a * machine.cores + b) as usize] = 1000 * ns;
@@ -159,10 +210,7 @@ pub(crate) fn until(ns: u64) {
 
 /// Works for so many nanoseconds; gives when it is done.
 pub(crate) fn works(ns: u32) -> Body {
-    body(move || {
-        Simulated::work(ns);
-        now()
-    })
+    timed(move || Simulated::work(ns))
 }
 
 /// All on one CPU, or none on any in particular.

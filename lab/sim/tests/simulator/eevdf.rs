@@ -1,6 +1,6 @@
 //! Linux since 6.6: who runs by eligibility and deadline. Slices are 3 ms, a switch takes 1 us.
 
-use crate::common::{Body, MS, US, body, now, on, toy, until, works};
+use crate::common::{Body, MS, US, body, now, on, timed, toy, until, works};
 use ondeck_core::Platform;
 use ondeck_sim::Simulated;
 use ondeck_sim::machine::{Eevdf, Machine, Policy};
@@ -30,10 +30,7 @@ fn sleep_gives_no_lead() {
     // 0 sleeps from the start to 10 ms. 1 has the CPU alone from 1.5 us on; its slices end at 1.5, 4.5, 7.5 and 10.5 of its
     // own ms. 0 comes back with the lag that it went with, as good as none; 1 is not preempted before its slice is over, at
     // 10.5015, for it has had no more than the average.
-    let sleeps = body(|| {
-        Simulated::sleep_ns(10_000_000);
-        now()
-    });
+    let sleeps = timed(|| Simulated::sleep_ns(10_000_000));
     let woken = run(vec![sleeps, works(30_000_000)])[0];
     assert!((10 * MS + 500 * US..10 * MS + 510 * US).contains(&woken), "{woken}");
 }
@@ -42,10 +39,7 @@ fn sleep_gives_no_lead() {
 fn who_comes_back_behind_takes_the_cpu_from_who_is_ahead() {
     // 0 and 1 have had 1.5 ms each when 2 gets the CPU at 3.002 and sleeps at once, with a lag of 1 ms. At 4.0025 it comes
     // back, behind by 1.5 times as much, as it will be one of three. 0, which has had the CPU since, is ahead of the average.
-    let sleeps = body(|| {
-        Simulated::sleep_ns(1_000_000);
-        now()
-    });
+    let sleeps = timed(|| Simulated::sleep_ns(1_000_000));
     let woken = run(vec![works(10_000_000), works(10_000_000), sleeps])[2];
     assert!((4 * MS + 2 * US..4 * MS + 10 * US).contains(&woken), "{woken}");
 }
@@ -156,10 +150,9 @@ fn debts_end_with_the_sleep() {
     // 0 works for 1 ms, ahead of 1, and sleeps until 5.2. The slice of 1 ends at 5.5. With delay, the debt was paid when its
     // first slice ended, and 0 is next. Without, 0 comes back as far ahead as it went, and 1 has another slice.
     let first_turn = |delays_dequeue| {
-        let sleeps = body(|| {
+        let sleeps = timed(|| {
             until(1_000_000);
             Simulated::sleep_ns(4_200_000);
-            now()
         });
         run_on(
             &ticking(|eevdf| (eevdf.delays_dequeue, eevdf.tick_ps) = (delays_dequeue, 0)),

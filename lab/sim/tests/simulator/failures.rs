@@ -1,28 +1,10 @@
 //! Runs that do not end as they should, and what is said of them.
 
-use crate::common::{Body, body, line, now, on, on_cpus, toy};
+use crate::common::{Body, Lock, body, line, now, on, on_cpus, toy};
 use ondeck_core::{Atomic, Platform};
-use ondeck_sim::{Failure, Options, SimU32, Simulated};
+use ondeck_sim::{Failure, Options, Simulated};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-
-/// A lock of three values: free, held, held while others may sleep.
-#[repr(align(64))]
-struct Lock(SimU32);
-
-impl Lock {
-    fn new() -> Arc<Lock> {
-        Arc::new(Lock(SimU32::new(0)))
-    }
-
-    fn acquire(&self) {
-        if self.0.compare_exchange(0, 1, SeqCst, Relaxed).is_err() {
-            while self.0.swap(2, SeqCst) != 0 {
-                Simulated::wait_on(&self.0, 2, None);
-            }
-        }
-    }
-}
 
 #[test]
 fn a_deadlock_is_told_with_both_threads_and_words() {

@@ -1,6 +1,6 @@
 //! Sleeping on a word: what it costs whom, and who is woken.
 
-use crate::common::{Body, Line, body, now, on, on_cpus, smt_toy, toy, until};
+use crate::common::{Body, Line, body, now, on, on_cpus, smt_toy, timed, toy, until};
 use ondeck_core::{Atomic, Platform, WaitEnd};
 use ondeck_sim::machine::Machine;
 use ondeck_sim::{SimU32, SimU64, Simulated};
@@ -21,20 +21,18 @@ fn word(value: u32) -> Arc<Word> {
 /// Sleeps at `ns` while the word is 0; gives when it is back.
 fn sleeper(ns: u64, word: &Arc<Word>, expect: WaitEnd, deadline_ns: Option<u64>) -> Body {
     let word = word.clone();
-    body(move || {
+    timed(move || {
         until(ns);
         assert_eq!(Simulated::wait_on(&word.0, 0, deadline_ns.map(|ns| ns + 1_000_000)), expect);
-        now()
     })
 }
 
 /// Wakes `n` at `ns`; gives when it is done.
 fn waker(ns: u64, word: &Arc<Word>, n: u32) -> Body {
     let word = word.clone();
-    body(move || {
+    timed(move || {
         until(ns);
         Simulated::wake(&raw const word.0, n);
-        now()
     })
 }
 
@@ -163,12 +161,11 @@ fn a_wake_before_the_deadline_takes_the_deadline_away() {
         first
     });
     let theirs = word.clone();
-    let wakes = body(move || {
+    let wakes = timed(move || {
         until(10_000);
         Simulated::wake(&raw const theirs.0, 1);
         until(30_000);
         Simulated::wake(&raw const theirs.0, 1);
-        now()
     });
     assert_eq!(on_cpus(&toy(2), vec![twice, wakes]).value[0], 13_348_000);
 }
@@ -198,10 +195,7 @@ fn hardware_threads_of_one_core_wait_for_its_bucket_too() {
 fn the_kernel_brings_the_word_to_the_cpu_of_whoever_wants_to_sleep() {
     let word = word(0);
     let theirs = word.clone();
-    let owner = body(move || {
-        theirs.0.swap(1, SeqCst);
-        now()
-    });
+    let owner = timed(move || theirs.0.swap(1, SeqCst));
     // Bucket from 110, the word's line from the owner within: 48; 110 + 48 + 200 + 4.
     assert_eq!(on_cpus(&toy(2), vec![owner, sleeper(10, &word, WaitEnd::Woken, None)]).value, [4_000, 362_000]);
 }
@@ -210,18 +204,16 @@ fn the_kernel_brings_the_word_to_the_cpu_of_whoever_wants_to_sleep() {
 fn the_upper_half_of_a_word_is_slept_on_by_itself() {
     let word = Arc::new(Wide(SimU64::new(7 << 32 | 1)));
     let theirs = word.clone();
-    let sleeps = body(move || {
+    let sleeps = timed(move || {
         // Another upper half: does not sleep.
         assert_eq!(Simulated::wait_on_upper(&theirs.0, 6 << 32, None), WaitEnd::Woken);
         assert_eq!(now(), 304_000);
         // The lower half does not matter.
         assert_eq!(Simulated::wait_on_upper(&theirs.0, 7 << 32, None), WaitEnd::Woken);
-        now()
     });
-    let wakes = body(move || {
+    let wakes = timed(move || {
         until(10_000);
         Simulated::wake_upper(&raw const word.0, 1);
-        now()
     });
     assert_eq!(on_cpus(&toy(2), vec![sleeps, wakes]).value, [13_348_000, 11_052_000]);
 }
@@ -247,15 +239,11 @@ fn a_store_before_a_wake_is_seen_by_whoever_is_about_to_sleep() {
     for ns in (0..600).step_by(7) {
         let word = word(0);
         let (theirs, owner) = (word.clone(), word.clone());
-        let keeps = body(move || {
-            owner.0.fetch_add(0, SeqCst);
-            now()
-        });
-        let stores = body(move || {
+        let keeps = timed(move || owner.0.fetch_add(0, SeqCst));
+        let stores = timed(move || {
             until(200);
             theirs.0.store(1, Relaxed);
             Simulated::wake(&raw const theirs.0, 1);
-            now()
         });
         on_cpus(&toy(3), vec![keeps, stores, sleeper(ns, &word, WaitEnd::Woken, None)]);
     }
@@ -270,10 +258,7 @@ fn a_woken_thread_does_not_run_before_its_waker_has_called_it() {
         *wakeup_granularity_ps = 1_000;
     }
     let word = word(0);
-    let works = body(|| {
-        Simulated::work(100_000);
-        now()
-    });
+    let works = timed(|| Simulated::work(100_000));
     let bodies =
         vec![(Some(0), sleeper(0, &word, WaitEnd::Woken, None)), (Some(0), works), (Some(1), waker(10_000, &word, 1))];
     let outcome = on(&machine, 1, bodies).unwrap();
@@ -328,16 +313,12 @@ fn records_on_stacks_may_lie_anywhere() {
     let hash = |is_deep: fn(u32) -> bool| {
         let at = Arc::new(Line(SimU64::new(0)));
         let others = at.clone();
-        let waiter = body(move || {
+        let waiter = timed(move || {
             for round in 0..ROUNDS {
                 if is_deep(round) { wait_deeper(&at) } else { wait_once(&at) }
             }
-            now()
         });
-        let waker = body(move || {
-            wake_all(&others, ROUNDS);
-            now()
-        });
+        let waker = timed(move || wake_all(&others, ROUNDS));
         on_cpus(&toy(2), vec![waiter, waker]).trace_hash
     };
     let flat = hash(|_| false);

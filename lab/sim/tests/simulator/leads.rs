@@ -1,6 +1,6 @@
 //! Who is ahead of whom under the fair policy, and by how much.
 
-use crate::common::{MS, US, all, body, now, on, toy, until, works};
+use crate::common::{MS, US, all, body, now, on, timed, toy, until, works};
 use ondeck_core::{Atomic, Platform};
 use ondeck_sim::machine::Policy;
 use ondeck_sim::{Options, SimU32, Simulated};
@@ -16,10 +16,9 @@ fn a_woken_thread_keeps_the_lead_that_it_slept_for() {
     if let Policy::Fair { slice_ps, .. } = &mut machine.os.policy {
         *slice_ps = MS;
     }
-    let sleeps = body(|| {
+    let sleeps = timed(|| {
         Simulated::sleep_ns(10_000_000);
         Simulated::work(2_900_000);
-        now()
     });
     let outcome = on(&machine, 1, all(None, vec![sleeps, works(20_000_000), works(20_000_000)])).unwrap();
     assert_eq!(outcome.value[0], 12_900_000_000 + US);
@@ -78,7 +77,7 @@ fn what_a_yielder_had_counts_for_whoever_comes() {
         }
     };
     let (zero, one, two) = (turn('0'), turn('1'), turn('2'));
-    let starts = body(move || {
+    let starts = timed(move || {
         zero(500);
         let late = Simulated::start_thread(
             Some(0),
@@ -89,12 +88,8 @@ fn what_a_yielder_had_counts_for_whoever_comes() {
         zero(100);
         zero(1);
         Simulated::join(late);
-        now()
     });
-    let yields = body(move || {
-        [200, 250, 1, 1].into_iter().for_each(one);
-        now()
-    });
+    let yields = timed(move || [200, 250, 1, 1].into_iter().for_each(one));
     on(&toy(1), 1, all(Some(0), vec![starts, yields])).unwrap();
     assert_eq!(order.lock().unwrap()[..7], ['0', '1', '0', '1', '2', '1', '2']);
 }
@@ -105,17 +100,15 @@ fn a_lead_is_not_cut_where_little_was_had() {
     // has had half a ms: behind it by half a latency, 3 ms, it takes the CPU at once.
     let word = Arc::new(SimU32::new(0));
     let theirs = word.clone();
-    let wakes = body(move || {
+    let wakes = timed(move || {
         Simulated::sleep_ns(9_000_000);
         Simulated::work(500_000);
         Simulated::wake(&raw const *theirs, 1);
         Simulated::work(20_000_000);
-        now()
     });
-    let sleeps = body(move || {
+    let sleeps = timed(move || {
         Simulated::wait_on(&word, 0, None);
         assert_eq!(Simulated::current_core(), 0);
-        now()
     });
     let mut machine = toy(2);
     machine.os.wake_affine = true;

@@ -1,47 +1,24 @@
 //! Loads: L1 (the core has the line), L2 (another core owns it), L3 (others share it).
 
-use crate::common::{Body, Line, body, line, now, on_cpus, set_distance, smt_toy, toy, until};
+use crate::common::{at, line, load_at, on_cpus, own_at, set_distance, smt_toy, timed, toy, until};
 use ondeck_core::Atomic;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-
-/// When a load that is made at `ns` has brought its value.
-fn load_at(ns: u64, line: &Arc<Line>) -> Body {
-    let line = line.clone();
-    body(move || {
-        until(ns);
-        line.0.load(SeqCst);
-        now()
-    })
-}
-
-/// When a read-modify-write that is made at `ns` is done: the way to own a line.
-fn own_at(ns: u64, line: &Arc<Line>) -> Body {
-    let line = line.clone();
-    body(move || {
-        until(ns);
-        line.0.fetch_add(1, SeqCst);
-        now()
-    })
-}
 
 #[test]
 fn l1_an_owner_or_sharer_takes_a_hit() {
     let word = line(7);
     let shared = word.clone();
-    let owner = body(move || {
+    let owner = timed(move || {
         assert_eq!(word.0.load(SeqCst), 7); // first touch: the line is in the core; at 0, done at 1
         word.0.swap(8, SeqCst); // at 1, W1, done at 5
         word.0.load(SeqCst); // as its owner, done at 6
         until(100);
         word.0.load(SeqCst); // as one of two that share: done at 101
-        now()
     });
-    let reader = body(move || {
+    let reader = timed(move || {
         until(10);
         assert_eq!(shared.0.load(SeqCst), 8); // L2: there at 34, back at 58
         shared.0.load(SeqCst); // as one of two that share: done at 59
-        now()
     });
     assert_eq!(on_cpus(&toy(2), vec![owner, reader]).value, [101_000, 59_000]);
 }
@@ -52,12 +29,9 @@ fn l1_hardware_threads_of_a_core_share_its_lines() {
     let mut machine = smt_toy(1);
     machine.kinds[0].smt_slowdown = 1_000;
     // 0 owns from 0 on; 1 loads at 10 for 1, and adds at 11 for 4.
-    let sibling = word.clone();
-    let second = body(move || {
-        until(10);
-        assert_eq!(sibling.0.load(SeqCst), 1);
-        sibling.0.fetch_add(1, SeqCst);
-        now()
+    let second = at(10, &word, |word| {
+        assert_eq!(word.0.load(SeqCst), 1);
+        word.0.fetch_add(1, SeqCst);
     });
     assert_eq!(on_cpus(&machine, vec![own_at(0, &word), second]).value, [4_000, 15_000]);
 }
@@ -78,21 +52,18 @@ fn l2_a_load_of_an_owned_line_keeps_it_busy() {
 #[test]
 fn l2_takes_its_value_where_the_request_is_granted() {
     let word = line(0);
-    let writer = word.clone();
-    let owner = body(move || {
-        writer.0.swap(1, SeqCst); // done at 4
+    let owner = at(0, &word, |word| {
+        word.0.swap(1, SeqCst); // done at 4
         until(30);
-        writer.0.swap(2, SeqCst); // at 30, before the load is granted
+        word.0.swap(2, SeqCst); // at 30, before the load is granted
         until(35);
         // At 35: the load was granted at 34, so this is an upgrade, and the load has not seen it. There at 35 + 21.6 =
         // 56.6, busy until 82, back at 82 + 21.6 + 4 = 107.6.
-        writer.0.swap(3, SeqCst);
-        now()
+        word.0.swap(3, SeqCst);
     });
-    let reader = body(move || {
+    let reader = timed(move || {
         until(10);
         assert_eq!(word.0.load(SeqCst), 2); // granted at 34
-        now()
     });
     assert_eq!(on_cpus(&toy(2), vec![owner, reader]).value, [107_600, 58_000]);
 }

@@ -1,15 +1,12 @@
 //! P1: pauses, and the other things that take a fixed time.
 
-use crate::common::{Body, body, now, on, on_cpus, toy};
+use crate::common::{Body, body, now, on, on_cpus, timed, toy};
 use ondeck_core::Platform;
 use ondeck_sim::Simulated;
 use ondeck_sim::machine::Machine;
 
 fn alone(machine: &Machine, act: impl FnOnce() + Send + 'static) -> u64 {
-    let body: Body = body(move || {
-        act();
-        now()
-    });
+    let body: Body = timed(move || act());
     on_cpus(machine, vec![body]).value[0]
 }
 

@@ -1,6 +1,6 @@
 //! Who has a CPU, and for how long: queues, slices, preemption, yields, balancing.
 
-use crate::common::{MS, US, all, body, line, now, on, toy, until, works};
+use crate::common::{MS, US, all, body, line, now, on, timed, toy, until, works};
 use ondeck_core::{Atomic, Platform};
 use ondeck_sim::machine::{Machine, Policy};
 use ondeck_sim::{Options, SimU32, Simulated};
@@ -55,10 +55,9 @@ fn a_slice_counts_from_when_the_thread_got_the_cpu() {
 fn preemption_in_the_middle_keeps_the_rest() {
     // One pause of 1 ms that begins at 2.5 and is cut at 3.0: 0.5 are left. 1 works 1 ms from 3.001 to 4.001; 0 goes on at
     // 4.002, until 4.502.
-    let pauses = body(|| {
+    let pauses = timed(|| {
         until(2_500_000);
         Simulated::pause_ns(1_000_000);
-        now()
     });
     let outcome = on(&toy(1), 1, all(None, vec![pauses, works(1_000_000)])).unwrap();
     assert_eq!(outcome.value, [4 * MS + 502 * US, 4 * MS + US]);
@@ -68,16 +67,12 @@ fn preemption_in_the_middle_keeps_the_rest() {
 fn a_thread_that_waits_for_a_line_loses_its_cpu_when_it_has_it() {
     let word = line(0);
     let theirs = word.clone();
-    let asks = body(move || {
+    let asks = timed(move || {
         until(2_999_990);
         word.0.fetch_add(1, SeqCst); // would be done at 3000042; the slice ends at 3000000
         // Off at 3000.042 us, a switch, 1 ms of the other, a switch.
-        now()
     });
-    let owner = body(move || {
-        theirs.0.fetch_add(1, SeqCst);
-        now()
-    });
+    let owner = timed(move || theirs.0.fetch_add(1, SeqCst));
     let bodies = vec![(Some(0), asks), (Some(0), works(1_000_000)), (Some(1), owner)];
     let outcome = on(&toy(2), 1, bodies).unwrap();
     assert_eq!(outcome.value[..2], [4 * MS + 2 * US + 42_000, 4 * MS + US + 42_000]);
@@ -89,18 +84,16 @@ fn the_holder_of_a_lock_may_lose_its_cpu() {
     // flag only after the holder had its slice, the other one its own, and the holder the rest of 2 ms.
     let flag = line(0);
     let theirs = flag.clone();
-    let holder = body(move || {
+    let holder = timed(move || {
         flag.0.swap(1, SeqCst);
         Simulated::work(5_000_000);
         flag.0.swap(0, SeqCst);
-        now()
     });
-    let spinner = body(move || {
+    let spinner = timed(move || {
         until(1_000);
         while theirs.0.load(SeqCst) == 1 {
             Simulated::pause_ns(10_000);
         }
-        now()
     });
     let bodies = vec![(Some(0), holder), (Some(0), works(3_000_000)), (Some(1), spinner)];
     let outcome = on(&toy(2), 1, bodies).unwrap();
@@ -164,10 +157,7 @@ fn a_boosted_thread_yields_too() {
 #[test]
 fn a_woken_thread_takes_the_cpu_if_it_had_less_by_the_granularity() {
     let run = |sleep_ns: u64| {
-        let sleeps = body(move || {
-            Simulated::sleep_ns(sleep_ns);
-            now()
-        });
+        let sleeps = timed(move || Simulated::sleep_ns(sleep_ns));
         on(&toy(1), 1, all(None, vec![sleeps, works(10_000_000)])).unwrap().value[0]
     };
     // 0 leaves at 0.5 us with as much; 1 runs from 1.5 us on. At 1.4 ms 1 has had 1.3985 ms, which is more by more than
@@ -181,10 +171,9 @@ fn a_woken_thread_takes_the_cpu_if_it_had_less_by_the_granularity() {
 fn a_preempted_thread_is_next_with_what_is_left_of_its_quantum() {
     // 0 sleeps from the start to 2 ms, and has the CPU from 2.001 to 3.001. 1 has it since 1.5 us and goes on at 3.002 for the
     // rest of its 10 ms, until 11.0035. Only then it is 2's turn.
-    let sleeps = body(|| {
+    let sleeps = timed(|| {
         Simulated::sleep_ns(2_000_000);
         Simulated::work(1_000_000);
-        now()
     });
     let bodies = all(None, vec![sleeps, works(50_000_000), works(1_000_000)]);
     let outcome = on(&quantum(1, true), 1, bodies).unwrap();
@@ -196,12 +185,11 @@ fn who_has_starved_for_four_seconds_has_a_turn() {
     // 1 and 2 are woken in turn, each while the other works for 1 ms, and so are always before 0, which works for 1 ms too
     // and has lost the CPU at once. At the look of 5 s it has waited for more than 4 s: it is next when somebody sleeps.
     let wakes = |n: u32| {
-        body(move || {
+        timed(move || {
             (0..n).for_each(|_| {
                 Simulated::sleep_ns(500_000);
                 Simulated::work(1_000_000);
             });
-            now()
         })
     };
     let ends = |starved_ps: u64| {
@@ -218,10 +206,7 @@ fn who_has_starved_for_four_seconds_has_a_turn() {
 #[test]
 fn a_boosted_thread_takes_the_cpu_at_once_and_others_wait() {
     let run = |boost: bool| {
-        let sleeps = body(|| {
-            Simulated::sleep_ns(10_000);
-            now()
-        });
+        let sleeps = timed(|| Simulated::sleep_ns(10_000));
         on(&quantum(1, boost), 1, all(None, vec![sleeps, works(50_000_000)])).unwrap().value[0]
     };
     assert_eq!(run(true), 10 * US + US);
@@ -303,11 +288,10 @@ fn better_cpus_that_idle_pull_threads_back_from_worse_ones() {
     let mut machine = toy(2);
     machine.cpus[1].rank = 1;
     // 1 works on CPU 1 as CPU 0 is taken until 1 ms. At 4 ms the balance moves it over: a switch.
-    let moved = body(|| {
+    let moved = timed(|| {
         assert_eq!(Simulated::current_core(), 1);
         Simulated::work(5_000_000);
         assert_eq!(Simulated::current_core(), 0);
-        now()
     });
     let bodies = vec![(None, works(1_000_000)), (None, moved)];
     assert_eq!(on(&machine, 1, bodies).unwrap().value, [MS, 5 * MS + US]);
@@ -318,10 +302,9 @@ fn better_cpus_that_idle_pull_threads_back_from_worse_ones() {
 
 #[test]
 fn joining_a_thread_frees_the_cpu() {
-    let joins = body(|| {
+    let joins = timed(|| {
         let other = Simulated::start_thread(Some(0), Box::new(|| Simulated::work(1_000)));
         Simulated::join(other); // asleep at 0.5 us; a switch, 1 us of work, a switch
-        now()
     });
     assert_eq!(on(&toy(1), 1, all(Some(0), vec![joins])).unwrap().value, [3_500_000]);
 }
@@ -350,16 +333,14 @@ fn a_slice_that_ends_while_its_thread_falls_asleep_is_not_forgotten_if_it_is_wok
     // get it then, not never.
     let word = Arc::new(SimU32::new(0));
     let theirs = word.clone();
-    let sleeps = body(move || {
+    let sleeps = timed(move || {
         until(2_999_500); // takes the bucket at 2999600, asleep at 3000304
         Simulated::wait_on(&word, 0, None);
         Simulated::work(100_000_000);
-        now()
     });
-    let wakes = body(move || {
+    let wakes = timed(move || {
         until(2_999_650); // at the bucket at 2999774, gets it at 2999800
         Simulated::wake(&raw const *theirs, 1);
-        now()
     });
     let bodies = vec![(Some(0), sleeps), (Some(0), works(1_000)), (Some(1), wakes)];
     let outcome = on(&toy(2), 1, bodies).unwrap();
@@ -413,15 +394,13 @@ fn cpu_time_and_switches_are_counted() {
 fn what_a_thread_had_is_counted_once() {
     // 1 works 5 ms from 1.5 us on, and sleeps for 0.1 ms. 0 wakes at 5010 us, has the CPU at 5012 and is behind 1, which had
     // 5 ms, by half a latency. So 1 does not take it away at 5101.5, but at the end of 0's slice.
-    let first = body(|| {
+    let first = timed(|| {
         Simulated::sleep_ns(5_010_000);
         Simulated::work(4_000_000);
-        now()
     });
-    let second = body(|| {
+    let second = timed(|| {
         Simulated::work(5_000_000);
         Simulated::sleep_ns(100_000);
-        now()
     });
     let mut machine = toy(1);
     if let Policy::Fair { wakeup_granularity_ps, .. } = &mut machine.os.policy {
@@ -460,7 +439,7 @@ fn a_yield_that_sleeps_leaves_the_cpu_to_others() {
 fn who_cannot_be_preempted_goes_when_it_is_done_or_sleeps() {
     // 0 works from 1 to 5 ms and cannot be preempted: its slice, which ends at 3, lasts until 5. Then 1 works, from 5.001
     // to 6.001, and 0 goes on at 6.002.
-    let keeps = body(|| {
+    let keeps = timed(|| {
         until(MS / 1000);
         Simulated::unpreempted(|| {
             assert!(!Simulated::is_core_wanted(), "nothing is over yet");
@@ -469,18 +448,16 @@ fn who_cannot_be_preempted_goes_when_it_is_done_or_sleeps() {
             assert_eq!(now(), 5 * MS);
         });
         assert!(!Simulated::is_core_wanted(), "what was wanted was given");
-        now()
     });
     let outcome = on(&toy(1), 1, all(None, vec![keeps, works(1_000_000)])).unwrap();
     assert_eq!(outcome.value, [6 * MS + 2 * US, 6 * MS + US]);
     // The same, but it sleeps from 4 ms on: 0.5 us to fall asleep, a switch, and the CPU is the other's until 5.0015.
-    let sleeps = body(|| {
+    let sleeps = timed(|| {
         until(MS / 1000);
         Simulated::unpreempted(|| {
             Simulated::work(3_000_000);
             Simulated::sleep_ns(10_000);
         });
-        now()
     });
     let outcome = on(&toy(1), 1, all(None, vec![sleeps, works(1_000_000)])).unwrap();
     assert_eq!(outcome.value[1], 5 * MS + US + US / 2);
@@ -488,13 +465,12 @@ fn who_cannot_be_preempted_goes_when_it_is_done_or_sleeps() {
 
 #[test]
 fn a_yield_of_one_that_cannot_be_preempted_is_a_pause() {
-    let keeps = body(|| {
+    let keeps = timed(|| {
         Simulated::unpreempted(|| {
             Simulated::yield_now();
             assert_eq!(now(), 10_000);
         });
         Simulated::yield_now();
-        now()
     });
     // After the pause and the yield of 100 ns the other one comes, and this one when that is done.
     let outcome = on(&toy(1), 1, all(None, vec![keeps, works(1_000)])).unwrap();

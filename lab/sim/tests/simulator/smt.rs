@@ -1,6 +1,6 @@
 //! M1: hardware threads that share a core; and how much slower all are when many are busy.
 
-use crate::common::{Body, body, line, now, on_cpus, smt_toy, toy, until};
+use crate::common::{Body, body, line, now, on_cpus, smt_toy, timed, toy, until};
 use ondeck_core::{Atomic, Platform};
 use ondeck_sim::Simulated;
 use std::sync::atomic::Ordering::SeqCst;
@@ -9,10 +9,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 /// What 100 us of work take on CPU 0 while CPU 1, the other half of the core, does something.
 fn beside(other: impl FnOnce() + Send + 'static) -> u64 {
-    let works = body(|| {
-        Simulated::work(100_000);
-        now()
-    });
+    let works = timed(|| Simulated::work(100_000));
     let other: Body = body(move || {
         other();
         0
@@ -63,10 +60,7 @@ fn m1_does_not_count_while_the_other_half_pauses() {
 
 #[test]
 fn m1_counts_pauses_where_they_do_not_leave_the_core_to_the_other_half() {
-    let works = body(|| {
-        Simulated::work(100_000);
-        now()
-    });
+    let works = timed(|| Simulated::work(100_000));
     let pauses: Body = body(|| {
         Simulated::pauses(200_000); // of 10 ns
         0

@@ -1,6 +1,6 @@
 //! Plain stores: S1 (the thread goes on at once), S2 (read-modify-writes and barriers wait for them).
 
-use crate::common::{Body, Line, body, line, now, on_cpus, toy, until};
+use crate::common::{Body, Line, at, body, line, now, on_cpus, timed, toy, until};
 use ondeck_core::{Atomic, Platform};
 use ondeck_sim::{SimU64, Simulated};
 use std::cell::UnsafeCell;
@@ -10,30 +10,23 @@ use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 /// Takes lines to core 0 at the beginning, and gives when it has them.
 fn owner(lines: &[&Arc<Line>]) -> Body {
     let lines: Vec<Arc<Line>> = lines.iter().map(|line| Arc::clone(line)).collect();
-    body(move || {
-        lines.iter().for_each(|line| _ = line.0.fetch_add(1, SeqCst));
-        now()
-    })
+    timed(move || lines.iter().for_each(|line| _ = line.0.fetch_add(1, SeqCst)))
 }
 
 #[test]
 fn s1_the_storing_thread_goes_on_and_others_see_it_later() {
     let word = line(0);
     let (theirs, third) = (word.clone(), word.clone());
-    let storer = body(move || {
+    let storer = timed(move || {
         until(10);
         theirs.0.store(9, Release); // goes on at 10.3; there at 34, where it is granted; the line is here at 58
-        now()
     });
-    let early = third.clone();
-    let watcher = body(move || {
-        until(9);
-        assert_eq!(early.0.load(Relaxed), 1); // there at 33, before the store, busy until 81, so the store is at 81
+    let watcher = at(9, &third, |third| {
+        assert_eq!(third.0.load(Relaxed), 1); // there at 33, before the store, busy until 81, so the store is at 81
         until(60);
-        assert_eq!(early.0.load(Relaxed), 1); // a hit at 60: shared until 81
+        assert_eq!(third.0.load(Relaxed), 1); // a hit at 60: shared until 81
         until(82);
-        assert_eq!(early.0.load(Relaxed), 9); // there at 106, busy until 81 + 48 = 129: at 129, back at 153
-        now()
+        assert_eq!(third.0.load(Relaxed), 9); // there at 106, busy until 81 + 48 = 129: at 129, back at 153
     });
     let outcome = on_cpus(&toy(3), vec![owner(&[&word]), storer, watcher]);
     assert_eq!(outcome.value, [4_000, 10_300, 153_000]);
@@ -42,11 +35,10 @@ fn s1_the_storing_thread_goes_on_and_others_see_it_later() {
 #[test]
 fn s1_a_store_to_an_own_line_is_seen_at_once() {
     let word = line(0);
-    let storer = body(move || {
+    let storer = timed(move || {
         word.0.store(1, Relaxed); // 0.3
         word.0.store(2, Relaxed); // 0.6
         word.0.swap(3, SeqCst); // nothing to wait for: 4.6
-        now()
     });
     assert_eq!(on_cpus(&toy(1), vec![storer]).value, [4_600]);
 }
@@ -55,14 +47,13 @@ fn s1_a_store_to_an_own_line_is_seen_at_once() {
 fn s1_loads_find_own_stores_that_nobody_else_sees_yet() {
     let (word, other) = (line(0), line(0));
     let (theirs, own) = (word.clone(), other.clone());
-    let storer = body(move || {
+    let storer = timed(move || {
         own.0.load(Relaxed);
         until(10);
         theirs.0.store(8, Relaxed); // 10.3
         theirs.0.store(9, Relaxed); // 10.6
         assert_eq!(theirs.0.load(Relaxed), 9); // the youngest: a hit, 11.6
         assert_eq!(own.0.load(Relaxed), 0); // another word: goes past the stores, 12.6
-        now()
     });
     assert_eq!(on_cpus(&toy(2), vec![owner(&[&word]), storer]).value, [4_000, 12_600]);
 }
@@ -74,12 +65,11 @@ fn s1_stores_are_seen_in_their_order() {
     for (ns, value) in [(33, 0), (35, 9)] {
         let (far, near) = (line(0), line(0));
         let (theirs, own, watched) = (far.clone(), near.clone(), near);
-        let storer = body(move || {
+        let storer = timed(move || {
             own.0.load(Relaxed);
             until(10);
             theirs.0.store(9, Relaxed);
             own.0.store(9, Relaxed);
-            now()
         });
         let watcher = body(move || {
             until(ns);
@@ -95,11 +85,10 @@ fn s1_a_full_buffer_waits_for_the_oldest_store() {
     let mut machine = toy(2);
     machine.memory.store_buffer = 2;
     let owner = owner(&words.each_ref());
-    let storer = body(move || {
+    let storer = timed(move || {
         until(20);
         // Each is asked for when the one before is back: 44 and 68, then 92 and 116. The third finds room at 68.
         words.iter().for_each(|word| word.0.store(9, Relaxed));
-        now()
     });
     assert_eq!(on_cpus(&machine, vec![owner, storer]).value, [12_000, 68_300]);
 }
@@ -107,13 +96,11 @@ fn s1_a_full_buffer_waits_for_the_oldest_store() {
 /// What a thread does at 10 that has an own line.
 fn after_a_store(act: fn(&Line)) -> u64 {
     let (far, near) = (line(0), line(0));
-    let theirs = far.clone();
-    let storer = body(move || {
+    let storer = at(0, &far, move |far| {
         near.0.load(Relaxed);
         until(10);
-        theirs.0.store(9, Relaxed); // granted at 34, back at 58
+        far.0.store(9, Relaxed); // granted at 34, back at 58
         act(&near);
-        now()
     });
     on_cpus(&toy(2), vec![owner(&[&far]), storer]).value[1]
 }
@@ -125,10 +112,9 @@ fn s2_read_modify_writes_and_barriers_wait_for_stores() {
     assert_eq!(after_a_store(|_| Simulated::barrier()), 58_000 + 5_000);
     // With nothing to wait for: 300 ps for a store to an own line, 5 ns for the barrier.
     let own = line(0);
-    let storer = body(move || {
+    let storer = timed(move || {
         own.0.store(1, Relaxed);
         Simulated::barrier();
-        now()
     });
     assert_eq!(on_cpus(&toy(1), vec![storer]).value, [5_300]);
 }
@@ -151,10 +137,9 @@ fn a_store_that_is_granted_while_a_load_is_on_its_way_back_leaves_its_value_alon
         until(40);
         b.0.load(Relaxed) // granted at 64, back at 88
     });
-    let reader = body(move || {
+    let reader = timed(move || {
         until(9);
         delayed.0.load(Relaxed); // there at 33; the line is busy until 81
-        now()
     });
     let outcome = on_cpus(&toy(3), vec![owner(&[&stored, &loaded]), storer, reader]);
     assert_eq!(outcome.value, [8_000, 5, 57_000]);
@@ -187,10 +172,7 @@ impl Place {
 fn a_store_does_not_outlive_its_word() {
     let place = Place::new();
     let ours = place.clone();
-    let owner = body(move || {
-        ours.word().fetch_add(1, SeqCst);
-        now()
-    });
+    let owner = timed(move || ours.word().fetch_add(1, SeqCst));
     let storer = body(move || {
         until(10);
         place.word().store(9, Relaxed);
@@ -206,14 +188,10 @@ fn a_store_does_not_outlive_its_word() {
 fn a_store_does_not_outlive_its_word_that_another_thread_has_taken_away() {
     let place = Place::new();
     let (first, second) = (place.clone(), place.clone());
-    let owner = body(move || {
-        first.word().fetch_add(1, SeqCst);
-        now()
-    });
-    let storer = body(move || {
+    let owner = timed(move || first.word().fetch_add(1, SeqCst));
+    let storer = timed(move || {
         until(10);
         second.word().store(9, Relaxed); // would be granted at 34
-        now()
     });
     let other = body(move || {
         until(20);

@@ -1,32 +1,15 @@
 //! Writes: W1 (the core owns the line), W2 (another core does), W3 (others share it), W4 (others wait for it), and requests
 //! in line.
 
-use crate::common::{Body, Line, body, line, now, on_cpus, set_distance, toy, until};
+use crate::common::{Line, at, body, line, load_at, now, on_cpus, own_at, set_distance, timed, toy, until};
 use ondeck_core::Atomic;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-fn at(ns: u64, word: &Arc<Line>, act: impl FnOnce(&Line) + Send + 'static) -> Body {
-    let word = word.clone();
-    body(move || {
-        until(ns);
-        act(&word);
-        now()
-    })
-}
-
-fn own_at(ns: u64, word: &Arc<Line>) -> Body {
-    at(ns, word, |word| _ = word.0.fetch_add(1, SeqCst))
-}
-
-fn load_at(ns: u64, word: &Arc<Line>) -> Body {
-    at(ns, word, |word| _ = word.0.load(SeqCst))
-}
-
 #[test]
 fn w1_every_read_modify_write_on_an_own_line_takes_the_same() {
     let word = line(0);
-    let owner = body(move || {
+    let owner = timed(move || {
         word.0.swap(1, SeqCst); // done at 4
         assert_eq!(word.0.fetch_add(2, SeqCst), 1); // 8
         assert_eq!(word.0.fetch_or(4, SeqCst), 3); // 12
@@ -35,7 +18,6 @@ fn w1_every_read_modify_write_on_an_own_line_takes_the_same() {
         assert_eq!(word.0.compare_exchange(5, 7, SeqCst, Relaxed), Err(6)); // 24: one that fails costs as much
         word.0.store(9, SeqCst); // 28: a store in the one order of all is a read-modify-write
         assert_eq!(word.0.fetch_sub(1, SeqCst), 9); // 32
-        now()
     });
     assert_eq!(on_cpus(&toy(1), vec![owner]).value, [32_000]);
 }
@@ -48,12 +30,10 @@ fn w2_takes_the_line_from_its_owner() {
         word.0.swap(6, SeqCst); // W1: done at 66
     });
     // 0 owns until 34. At 100 it loads from 1: back at 148.
-    let theirs = word.clone();
-    let loser = body(move || {
-        theirs.0.fetch_add(1, SeqCst);
+    let loser = at(0, &word, |word| {
+        word.0.fetch_add(1, SeqCst);
         until(100);
-        assert_eq!(theirs.0.load(SeqCst), 6);
-        now()
+        assert_eq!(word.0.load(SeqCst), 6);
     });
     assert_eq!(on_cpus(&toy(2), vec![loser, taker]).value, [148_000, 66_000]);
 }
