@@ -9,84 +9,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A mutex around `T` and the condition variable that belongs to it.
-trait Kind: 'static {
-    const NAME: &'static str;
-    type Mutex<T: Send>: Sync + Send;
-    type Condvar: Sync + Send + Default;
-    type Guard<'a, T: Send + 'a>;
-    fn mutex<T: Send>(data: T) -> Self::Mutex<T>;
-    fn lock<T: Send>(mutex: &Self::Mutex<T>) -> Self::Guard<'_, T>;
-    fn data<'g, T: Send>(guard: &'g mut Self::Guard<'_, T>) -> &'g mut T;
-    fn wait<'a, T: Send>(condvar: &Self::Condvar, guard: Self::Guard<'a, T>) -> Self::Guard<'a, T>;
-    fn notify_one(condvar: &Self::Condvar);
-    fn notify_all(condvar: &Self::Condvar);
-}
-
-struct Std;
-
-impl Kind for Std {
-    const NAME: &'static str = "std";
-    type Mutex<T: Send> = std::sync::Mutex<T>;
-    type Condvar = std::sync::Condvar;
-    type Guard<'a, T: Send + 'a> = std::sync::MutexGuard<'a, T>;
-    fn mutex<T: Send>(data: T) -> Self::Mutex<T> {
-        std::sync::Mutex::new(data)
-    }
-    fn lock<T: Send>(mutex: &Self::Mutex<T>) -> Self::Guard<'_, T> {
-        mutex.lock().expect("nobody panics")
-    }
-    fn data<'g, T: Send>(guard: &'g mut Self::Guard<'_, T>) -> &'g mut T {
-        guard
-    }
-    fn wait<'a, T: Send>(condvar: &Self::Condvar, guard: Self::Guard<'a, T>) -> Self::Guard<'a, T> {
-        condvar.wait(guard).expect("nobody panics")
-    }
-    fn notify_one(condvar: &Self::Condvar) {
-        condvar.notify_one();
-    }
-    fn notify_all(condvar: &Self::Condvar) {
-        condvar.notify_all();
-    }
-}
-
-/// The kinds whose guards are waited with by reference.
-macro_rules! by_reference {
-    ($kind:ident, $name:literal, $library:ident) => {
-        struct $kind;
-
-        impl Kind for $kind {
-            const NAME: &'static str = $name;
-            type Mutex<T: Send> = $library::Mutex<T>;
-            type Condvar = $library::Condvar;
-            type Guard<'a, T: Send + 'a> = $library::MutexGuard<'a, T>;
-            fn mutex<T: Send>(data: T) -> Self::Mutex<T> {
-                $library::Mutex::new(data)
-            }
-            fn lock<T: Send>(mutex: &Self::Mutex<T>) -> Self::Guard<'_, T> {
-                mutex.lock()
-            }
-            fn data<'g, T: Send>(guard: &'g mut Self::Guard<'_, T>) -> &'g mut T {
-                guard
-            }
-            fn wait<'a, T: Send>(condvar: &Self::Condvar, mut guard: Self::Guard<'a, T>) -> Self::Guard<'a, T> {
-                condvar.wait(&mut guard);
-                guard
-            }
-            fn notify_one(condvar: &Self::Condvar) {
-                condvar.notify_one();
-            }
-            fn notify_all(condvar: &Self::Condvar) {
-                condvar.notify_all();
-            }
-        }
-    };
-}
-
-by_reference!(ParkingLot, "parking_lot", parking_lot);
-by_reference!(ParkingLot012, "parking_lot-0.12", parking_lot_012);
-by_reference!(Ondeck, "ondeck", ondeck);
-
 #[derive(Default)]
 struct Shared {
     /// Rounds begun, or the number of the thread whose turn it is.
@@ -95,85 +17,120 @@ struct Shared {
     is_over: bool,
 }
 
-/// Every round, `n` threads wait, are notified all at once, and pass the mutex one after the other on their way back to
-/// waiting; the last one tells the notifier. Gives the rounds and how long they took.
-fn herd<K: Kind>(n: u64, work: u64, window: Duration) -> (u64, Duration) {
-    let shared = K::mutex(Shared::default());
-    let (begun, done) = (K::Condvar::default(), K::Condvar::default());
-    let wait = || {
-        let mut guard = K::lock(&shared);
-        let mut seen = K::data(&mut guard).turn;
-        loop {
-            spend(work);
-            K::data(&mut guard).n_waiting += 1;
-            if K::data(&mut guard).n_waiting == n {
-                K::notify_one(&done);
+/// The two tests with a library's mutex and condition variable, whose guards go through a wait as each library wants it.
+macro_rules! library {
+    ($module:ident, $library:path, |$mutex:ident| $lock:expr, |$condvar:ident, $guard:ident| $wait:expr) => {
+        mod $module {
+            use super::*;
+            use $library::{Condvar, Mutex, MutexGuard};
+
+            fn lock($mutex: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+                $lock
             }
-            while K::data(&mut guard).turn == seen {
-                guard = K::wait(&begun, guard);
+
+            #[allow(unused_mut, reason = "not where a wait takes the guard")]
+            fn wait<'a>($condvar: &Condvar, mut $guard: MutexGuard<'a, Shared>) -> MutexGuard<'a, Shared> {
+                $wait
             }
-            seen = K::data(&mut guard).turn;
-            if K::data(&mut guard).is_over {
-                return;
+
+            /// Every round, `n` threads wait, are notified all at once, and pass the mutex one after the other on their way
+            /// back to waiting; the last one tells the notifier. Gives the rounds and how long they took.
+            pub(crate) fn herd(n: u64, work: u64, window: Duration) -> (u64, Duration) {
+                let shared = Mutex::new(Shared::default());
+                let (begun, done) = (Condvar::default(), Condvar::default());
+                let comes_back = || {
+                    let mut guard = lock(&shared);
+                    let mut seen = guard.turn;
+                    loop {
+                        spend(work);
+                        guard.n_waiting += 1;
+                        if guard.n_waiting == n {
+                            done.notify_one();
+                        }
+                        while guard.turn == seen {
+                            guard = wait(&begun, guard);
+                        }
+                        seen = guard.turn;
+                        if guard.is_over {
+                            return;
+                        }
+                    }
+                };
+                thread::scope(|scope| {
+                    (0..n).for_each(|_| drop(scope.spawn(comes_back)));
+                    let (mut rounds, mut began) = (0, Instant::now());
+                    let mut guard = lock(&shared);
+                    loop {
+                        while guard.n_waiting < n {
+                            guard = wait(&done, guard);
+                        }
+                        if rounds == 0 {
+                            began = Instant::now();
+                        }
+                        let is_over = began.elapsed() >= window;
+                        *guard = Shared { turn: guard.turn + 1, n_waiting: 0, is_over };
+                        begun.notify_all();
+                        if is_over {
+                            return (rounds, began.elapsed());
+                        }
+                        rounds += 1;
+                    }
+                })
+            }
+
+            /// `n` threads in a ring give each other the turn, each with a condition variable of its own. Gives the turns.
+            pub(crate) fn ring(n: u64, work: u64, window: Duration) -> (u64, Duration) {
+                let shared = Mutex::new(Shared::default());
+                let changed: Vec<Condvar> = (0..n).map(|_| Condvar::default()).collect();
+                let notify_all = || changed.iter().for_each(|condvar| _ = condvar.notify_all());
+                let is_over = AtomicBool::new(false);
+                let play = |me: u64| {
+                    let mut guard = lock(&shared);
+                    while !is_over.load(Relaxed) {
+                        let next = (guard.turn + 1) % n;
+                        if guard.turn % n == me {
+                            spend(work);
+                            guard.turn += 1;
+                            changed[next as usize].notify_one();
+                        } else {
+                            guard = wait(&changed[me as usize], guard);
+                        }
+                    }
+                    notify_all();
+                };
+                let play = &play;
+                thread::scope(|scope| {
+                    (0..n).for_each(|me| drop(scope.spawn(move || play(me))));
+                    thread::sleep(window / 4);
+                    let turns = || lock(&shared).turn;
+                    let (before, began) = (turns(), Instant::now());
+                    thread::sleep(window);
+                    let result = (turns() - before, began.elapsed());
+                    is_over.store(true, Relaxed);
+                    drop(lock(&shared));
+                    notify_all();
+                    result
+                })
             }
         }
     };
-    thread::scope(|scope| {
-        (0..n).for_each(|_| drop(scope.spawn(wait)));
-        let (mut rounds, mut began) = (0, Instant::now());
-        let mut guard = K::lock(&shared);
-        loop {
-            while K::data(&mut guard).n_waiting < n {
-                guard = K::wait(&done, guard);
-            }
-            if rounds == 0 {
-                began = Instant::now();
-            }
-            let is_over = began.elapsed() >= window;
-            let data = K::data(&mut guard);
-            (data.turn, data.n_waiting, data.is_over) = (data.turn + 1, 0, is_over);
-            K::notify_all(&begun);
-            if is_over {
-                return (rounds, began.elapsed());
-            }
-            rounds += 1;
-        }
-    })
 }
 
-/// `n` threads in a ring give each other the turn, each with a condition variable of its own. Gives the turns.
-fn ring<K: Kind>(n: u64, work: u64, window: Duration) -> (u64, Duration) {
-    let shared = K::mutex(Shared::default());
-    let changed: Vec<K::Condvar> = (0..n).map(|_| K::Condvar::default()).collect();
-    let is_over = AtomicBool::new(false);
-    let play = |me: u64| {
-        let mut guard = K::lock(&shared);
-        while !is_over.load(Relaxed) {
-            let next = (K::data(&mut guard).turn + 1) % n;
-            if K::data(&mut guard).turn % n == me {
-                spend(work);
-                K::data(&mut guard).turn += 1;
-                K::notify_one(&changed[next as usize]);
-            } else {
-                guard = K::wait(&changed[me as usize], guard);
-            }
-        }
-        changed.iter().for_each(K::notify_all);
-    };
-    let play = &play;
-    thread::scope(|scope| {
-        (0..n).for_each(|me| drop(scope.spawn(move || play(me))));
-        thread::sleep(window / 4);
-        let turns = || K::data(&mut K::lock(&shared)).turn;
-        let (before, began) = (turns(), Instant::now());
-        thread::sleep(window);
-        let result = (turns() - before, began.elapsed());
-        is_over.store(true, Relaxed);
-        drop(K::lock(&shared));
-        changed.iter().for_each(K::notify_all);
-        result
-    })
-}
+library!(by_std, std::sync, |mutex| mutex.lock().expect("nobody panics"), |condvar, guard| condvar
+    .wait(guard)
+    .expect("nobody panics"));
+library!(by_parking_lot, parking_lot, |mutex| mutex.lock(), |condvar, guard| {
+    condvar.wait(&mut guard);
+    guard
+});
+library!(by_parking_lot_012, parking_lot_012, |mutex| mutex.lock(), |condvar, guard| {
+    condvar.wait(&mut guard);
+    guard
+});
+library!(by_ondeck, ondeck, |mutex| mutex.lock(), |condvar, guard| {
+    condvar.wait(&mut guard);
+    guard
+});
 
 fn spend(turns: u64) {
     for turn in 0..turns {
@@ -193,7 +150,7 @@ fn usage() -> [f64; 3] {
 
 /// Microseconds a round, and of each round: switches of both kinds and microseconds of processors.
 type Figures = [f64; 4];
-type Run = fn(Test, Duration) -> Figures;
+type Run = fn(u64, u64, Duration) -> (u64, Duration);
 
 #[derive(Clone, Copy)]
 struct Test {
@@ -203,9 +160,9 @@ struct Test {
     work: u64,
 }
 
-fn run<K: Kind>(test: Test, window: Duration) -> Figures {
+fn run(test: Test, [herd, ring]: [Run; 2], window: Duration) -> Figures {
     let before = usage();
-    let (rounds, took) = (if test.is_herd { herd::<K> } else { ring::<K> })(test.n, test.work, window);
+    let (rounds, took) = (if test.is_herd { herd } else { ring })(test.n, test.work, window);
     let after = usage();
     let rounds = rounds.max(1) as f64;
     let [voluntary, forced, cpu_s] = [0, 1, 2].map(|idx| (after[idx] - before[idx]) / rounds);
@@ -220,11 +177,11 @@ fn median(mut figures: Vec<f64>) -> f64 {
 fn main() {
     let mut words = std::env::args().skip(1).map(|word| word.parse::<u64>().expect("a number"));
     let (rounds, ms) = (words.next().unwrap_or(9), words.next().unwrap_or(200));
-    let kinds: [(&str, Run); 4] = [
-        (ParkingLot::NAME, run::<ParkingLot>),
-        (ParkingLot012::NAME, run::<ParkingLot012>),
-        (Std::NAME, run::<Std>),
-        (Ondeck::NAME, run::<Ondeck>),
+    let kinds: [(&str, [Run; 2]); 4] = [
+        ("parking_lot", [by_parking_lot::herd, by_parking_lot::ring]),
+        ("parking_lot-0.12", [by_parking_lot_012::herd, by_parking_lot_012::ring]),
+        ("std", [by_std::herd, by_std::ring]),
+        ("ondeck", [by_ondeck::herd, by_ondeck::ring]),
     ];
     let test = |name, is_herd, n, work| Test { name, is_herd, n, work };
     let tests = [
@@ -244,7 +201,7 @@ fn main() {
                 let mut row = vec![[0.0; 4]; kinds.len()];
                 for turn in 0..kinds.len() {
                     let idx = (turn + round as usize) % kinds.len();
-                    row[idx] = kinds[idx].1(test, window);
+                    row[idx] = run(test, kinds[idx].1, window);
                 }
                 row
             })

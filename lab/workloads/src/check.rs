@@ -158,16 +158,16 @@ fn moved(lines_ns: &[f64]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::plan::Pin;
-    use crate::workload::WorkloadSpec;
 
     fn plan(points: &[(&str, &str, u32)]) -> CheckPlan {
-        let point = |&(workload, lock, threads): &(&str, &str, u32)| Point {
-            workload: WorkloadSpec::parse_name(workload).unwrap(),
-            lock: lock.parse().unwrap(),
-            threads,
+        let measured = Plan {
+            points: Point::all(points),
+            rounds: 2,
+            seconds: Some(0.01),
+            seed: 1,
+            pin: Pin::None,
+            earlier: Vec::new(),
         };
-        let points = points.iter().map(point).collect();
-        let measured = Plan { points, rounds: 2, seconds: Some(0.01), seed: 1, pin: Pin::None, earlier: Vec::new() };
         let plan = Plan { points: Vec::new(), rounds: 1, seconds: Some(0.001), ..measured.clone() };
         let mut machine = simulate::machine("m1", None).unwrap();
         // So that the pace of whatever these tests run on decides nothing.

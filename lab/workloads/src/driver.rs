@@ -7,7 +7,7 @@ use crate::bench_lock::{BenchLock, BenchLockVisitor};
 use crate::conditions::{Conditions, End};
 use crate::earlier;
 use crate::execution::Execution;
-use crate::noise::{FIRST_LOOKS_NS, Load, Pace};
+use crate::noise::{FIRST_LOOKS_NS, LAST_SPAN_NS, Load, Pace, SPAN_NS};
 use crate::plan::{Failure, Outcome, PartialRun, Pin, Plan, Point, Progress};
 use crate::points;
 use crate::this_machine;
@@ -56,9 +56,9 @@ pub(crate) fn run_at(
         for (row, done) in rows.iter().zip(done + 1..) {
             on_progress(Progress::Row { row, done, total });
         }
-        load.after_point().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+        load.judge(SPAN_NS).into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     });
-    load.at_end().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+    load.judge(LAST_SPAN_NS).into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     rows.map(|rows| Outcome { rows, timeline: None })
 }
 
@@ -191,13 +191,14 @@ mod tests {
     use crate::workload::Kind;
 
     fn plan(points: &[(&str, &str, u32)]) -> Plan {
-        let point = |&(workload, lock, threads): &(&str, &str, u32)| Point {
-            workload: WorkloadSpec::parse_name(workload).unwrap(),
-            lock: lock.parse().unwrap(),
-            threads,
-        };
-        let points = points.iter().map(point).collect();
-        Plan { points, rounds: 2, seconds: Some(0.02), seed: 1, pin: Pin::Alternate, earlier: Vec::new() }
+        Plan {
+            points: Point::all(points),
+            rounds: 2,
+            seconds: Some(0.02),
+            seed: 1,
+            pin: Pin::Alternate,
+            earlier: Vec::new(),
+        }
     }
 
     #[test]

@@ -55,12 +55,7 @@ pub(crate) fn tell(assigned: &[Option<Vec<Row>>], on_progress: &mut dyn FnMut(Pr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::WorkloadSpec;
     use ondeck_core::Hardware;
-
-    fn point(workload: &str, lock: &str, threads: u32) -> Point {
-        Point { workload: WorkloadSpec::parse_name(workload).unwrap(), lock: lock.parse().unwrap(), threads }
-    }
 
     fn row(workload: &str, lock: &str, threads: u32, round: u32) -> Row {
         Row { workload: workload.into(), lock: lock.into(), threads, round, ..Row::default() }
@@ -75,7 +70,7 @@ mod tests {
 
     #[test]
     fn any_measurement_may_be_missing() {
-        let points = [point("solo", "std", 1), point("spike", "std", 2), point("sections/cs1-out2", "std", 2)];
+        let points = Point::all(&[("solo", "std", 1), ("spike", "std", 2), ("sections/cs1-out2", "std", 2)]);
         let spike = |round| ["before", "during", "after"].map(|name| row(&format!("spike/{name}"), "std", 2, round));
         let mut during = spike(1);
         during[1].threads = 66;
@@ -90,7 +85,7 @@ mod tests {
 
     #[test]
     fn rows_of_something_else_are_refused() {
-        let points = [point("solo", "std", 1), point("spike", "std", 2)];
+        let points = Point::all(&[("solo", "std", 1), ("spike", "std", 2)]);
         let spike = ["before", "during", "after"].map(|name| row(&format!("spike/{name}"), "std", 2, 0));
         for (rows, words) in [
             (vec![row("solo", "pthread", 1, 0)], "solo with pthread at 1 thread in round 0"),

@@ -12,13 +12,13 @@ use std::fmt;
 
 /// A lock with its constants, or a policy of waiting for a workload that has no lock. It is shown, and told from others, by
 /// the words that it was read from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockSpec {
     words: String,
     meaning: SpecKind,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SpecKind {
     Lock { name: &'static str, constants: Option<Constants> },
     Policy(SpinPolicy),
@@ -115,14 +115,6 @@ impl fmt::Display for LockSpec {
         f.write_str(&self.words)
     }
 }
-
-impl PartialEq for LockSpec {
-    fn eq(&self, other: &Self) -> bool {
-        self.words == other.words
-    }
-}
-
-impl Eq for LockSpec {}
 
 /// Name and tuning of a lock spelled `NAME` or `NAME[TUNING]`.
 pub fn split(words: &str) -> (&str, Option<&str>) {

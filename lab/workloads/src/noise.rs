@@ -19,9 +19,9 @@ use std::sync::mpsc;
 /// Part of the machine that others may use, or of the measurements that may be at another pace, before it is worth a warning.
 const ACCEPTED: f64 = 0.05;
 /// The system counts CPU time in steps of 10 ms, so shorter spans than this say nothing.
-const SPAN_NS: u64 = 2_000_000_000;
+pub(crate) const SPAN_NS: u64 = 2_000_000_000;
 /// The same for what is left at the end of a run, which had better be judged roughly than not at all.
-const LAST_SPAN_NS: u64 = 500_000_000;
+pub(crate) const LAST_SPAN_NS: u64 = 500_000_000;
 
 /// Compares what the machine did with what we did.
 pub(crate) struct Load {
@@ -63,17 +63,8 @@ impl Load {
         Load { since: UsageSnapshot::read() }
     }
 
-    /// To be called after each point: a warning, if enough time has passed to judge and others were busy in it.
-    pub(crate) fn after_point(&mut self) -> Option<String> {
-        self.judge(SPAN_NS)
-    }
-
-    /// To be called at the end of a run: a warning about what was not judged yet.
-    pub(crate) fn at_end(&mut self) -> Option<String> {
-        self.judge(LAST_SPAN_NS)
-    }
-
-    fn judge(&mut self, span_ns: u64) -> Option<String> {
+    /// A warning, if so much time has passed since the last one could be given, and others were busy in it.
+    pub(crate) fn judge(&mut self, span_ns: u64) -> Option<String> {
         let earlier = self.since?;
         if Hardware::now_ns() - earlier.at_ns < span_ns {
             return None;

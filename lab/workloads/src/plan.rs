@@ -38,6 +38,17 @@ pub struct Point {
     pub threads: u32,
 }
 
+#[cfg(test)]
+impl Point {
+    pub(crate) fn of(workload: &str, lock: &str, threads: u32) -> Point {
+        Point { workload: WorkloadSpec::parse_name(workload).unwrap(), lock: lock.parse().unwrap(), threads }
+    }
+
+    pub(crate) fn all(points: &[(&str, &str, u32)]) -> Vec<Point> {
+        points.iter().map(|(workload, lock, threads)| Point::of(workload, lock, *threads)).collect()
+    }
+}
+
 /// Where the threads run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pin {

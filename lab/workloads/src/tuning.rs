@@ -3,7 +3,7 @@
 mod flagship;
 mod monitors;
 
-pub use flagship::{TuningSlot, parse};
+pub use flagship::{TuningSlot, is_default, parse};
 
 use crate::bench_lock::BenchLockVisitor;
 use monitors::Spin;
@@ -24,11 +24,6 @@ pub fn knows(name: &str, tuning: &str) -> bool {
     if name == flagship::NAME { parse(tuning).is_ok() } else { monitors::knows(name, tuning) }
 }
 
-/// Whether it names the constants that locks have anyway.
-pub fn is_default(tuning: &str) -> bool {
-    flagship::is_default(tuning)
-}
-
 /// Refuses a tuning that no lock has, in one line with what is accepted.
 pub fn check(tuning: &str) -> Result<(), String> {
     if !locks_with(tuning).is_empty() {
@@ -39,7 +34,7 @@ pub fn check(tuning: &str) -> Result<(), String> {
 }
 
 /// The constants that a lock is run with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Constants {
     /// Of the flagship.
     Flagship(&'static Tuning),

@@ -12,10 +12,6 @@ use ondeck_report::row::{COLUMNS, Row};
 use ondeck_sim::{Options, SimU32};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
-fn point(workload: &str, lock: &str, threads: u32) -> Point {
-    Point { workload: WorkloadSpec::parse_name(workload).unwrap(), lock: lock.parse().unwrap(), threads }
-}
-
 fn plan(points: Vec<Point>) -> Plan {
     Plan { points, rounds: 1, seconds: Some(0.001), seed: 1, pin: Pin::None, earlier: Vec::new() }
 }
@@ -32,7 +28,7 @@ fn rows_of(plan: &Plan) -> Vec<Row> {
 fn what_workloads_draw_follows_the_seed() {
     // One thread alone, in a system that takes equally long each time: nothing else is left to chance.
     let hashes = |workload| {
-        let mut plan = on_rpi5(Plan { rounds: 2, ..plan(vec![point(workload, "mcs", 1)]) });
+        let mut plan = on_rpi5(Plan { rounds: 2, ..plan(vec![Point::of(workload, "mcs", 1)]) });
         let os = &mut plan.machine.os;
         (os.wake_jitter, os.kernel_jitter) = (0, 0);
         let rows = run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap().rows;
@@ -168,7 +164,7 @@ fn a_thread_that_gets_nothing_has_waited_all_the_time() {
 #[test]
 fn passes_are_fewer_than_sections() {
     let [sections, passes] = ["monitor-throughput", "monitor-latency"].map(|workload| {
-        let point = point(workload, "ondeck", 2);
+        let point = Point::of(workload, "ondeck", 2);
         measured(workload, |conditions| measured::rows(&point, conditions)).unwrap().remove(0)
     });
     let run = |row: &Row| (row.spent, row.wait_p50_ns, row.wait_max_ns);
@@ -181,12 +177,12 @@ fn passes_are_fewer_than_sections() {
 fn a_replay_is_a_command_for_one_point_and_seed() {
     let plan = Plan { seed: 7, seconds: None, pin: Pin::Alternate, ..plan(Vec::new()) };
     assert_eq!(
-        on_rpi5(plan).replay(&point("sections/cs20-out60", "ondeck[look_ns=0]", 3), 2),
+        on_rpi5(plan).replay(&Point::of("sections/cs20-out60", "ondeck[look_ns=0]", 3), 2),
         "ondeck sim --machine rpi5 --seed 9 --workload sections/cs20-out60 --lock 'ondeck[look_ns=0]' --threads 3 \
          --seconds 0.02 --pin alternate"
     );
     assert_eq!(
-        on_rpi5(super::tests::plan(Vec::new())).replay(&point("gc-wait", "spin-wait[yield_after_ns=5000]", 2), 0),
+        on_rpi5(super::tests::plan(Vec::new())).replay(&Point::of("gc-wait", "spin-wait[yield_after_ns=5000]", 2), 0),
         "ondeck sim --machine rpi5 --seed 1 --workload gc-wait --yield-after-us 5 --threads 2 --seconds 0.001"
     );
 }
@@ -199,7 +195,7 @@ fn every_workload_runs_and_gives_the_same_rows_again() {
         .filter(|info| !["spike", "aim7"].contains(&info.name))
         .map(|info| {
             let lock = if info.name == "gc-wait" { "spin-wait[yield_after_ns=5000]" } else { "ondeck-monitor" };
-            point(info.name, lock, info.min_threads.max(info.max_threads.min(3)))
+            Point::of(info.name, lock, info.min_threads.max(info.max_threads.min(3)))
         })
         .collect();
     let plan = plan(points);
@@ -215,18 +211,18 @@ fn every_workload_runs_and_gives_the_same_rows_again() {
 #[test]
 fn windows_are_longer_where_threads_share_cpus() {
     let of = on_rpi5(Plan { seconds: None, ..plan(Vec::new()) });
-    let seconds = |workload, threads| of.seconds_of(&point(workload, "ondeck", threads));
+    let seconds = |workload, threads| of.seconds_of(&Point::of(workload, "ondeck", threads));
     assert_eq!([4, 5, 16, 64].map(|threads| seconds("mutex-contention", threads)), [0.01, 0.0225, 0.045, 0.18]);
     assert_eq!([seconds("mutex-contention", 1024), seconds("monitor-throughput", 5)], [0.5, 0.5]);
     assert_eq!(["lock-bench", "lock-bench/locks64"].map(|workload| seconds(workload, 4)), [0.02, 0.002]);
     assert_eq!(["lock-bench", "lock-bench/locks64"].map(|workload| seconds(workload, 16)), [0.045, 0.004]);
     let asked = on_rpi5(plan(Vec::new()));
-    assert_eq!(asked.seconds_of(&point("mutex-contention", "ondeck", 64)), 0.001);
+    assert_eq!(asked.seconds_of(&Point::of("mutex-contention", "ondeck", 64)), 0.001);
 }
 
 #[test]
 fn what_an_earlier_run_has_computed_is_not_computed_again() {
-    let points = vec![point("mutex-contention", "mcs", 2), point("monitor-try-enter", "tas", 1)];
+    let points = vec![Point::of("mutex-contention", "mcs", 2), Point::of("monitor-try-enter", "tas", 1)];
     let plan = Plan { rounds: 3, ..plan(points) };
     let whole = rows_of(&plan);
     assert_eq!(whole.len(), 3 + 3 * 2);
@@ -254,7 +250,7 @@ fn what_an_earlier_run_has_computed_is_not_computed_again() {
 #[test]
 fn data_beside_the_lock_come_with_it() {
     let names = ["sections/cs5-out0-none", "sections/cs5-out0", "sections/cs5-out0-near", "sections/cs5-out0-far"];
-    let rows = rows_of(&plan(names.map(|name| point(name, "ticket", 2)).to_vec()));
+    let rows = rows_of(&plan(names.map(|name| Point::of(name, "ticket", 2)).to_vec()));
     let [none, counter, near, far] = &rows[..] else { panic!("{rows:?}") };
     let transfer_ns = |row: &Row| row.spent.unwrap().transfer_ns / row.ops.unwrap() as f64;
     assert!(transfer_ns(none) < transfer_ns(counter), "{none:?} {counter:?}");
@@ -264,14 +260,15 @@ fn data_beside_the_lock_come_with_it() {
 
 #[test]
 fn every_lock_runs() {
-    let points = crate::lock::lock_names_on::<Simulated>().into_iter().map(|lock| point("mutex-contention", lock, 3));
+    let points =
+        crate::lock::lock_names_on::<Simulated>().into_iter().map(|lock| Point::of("mutex-contention", lock, 3));
     let rows = rows_of(&plan(points.collect()));
     assert!(rows.iter().all(|row| row.ops > Some(0)), "{rows:?}");
 }
 
 #[test]
 fn tasks_of_aim7_do_as_many_tests_as_their_cpus_have_time_for() {
-    let plan = Plan { seconds: Some(0.2), ..plan(vec![point("aim7", "linux-mutex-patch1", 4)]) };
+    let plan = Plan { seconds: Some(0.2), ..plan(vec![Point::of("aim7", "linux-mutex-patch1", 4)]) };
     let ops = rows_of(&plan)[0].ops.unwrap();
     // Four CPUs for 200 ms, 4.76 ms for each: 168, and few enough for chance to play a part.
     assert!((140..=196).contains(&ops), "{ops}");

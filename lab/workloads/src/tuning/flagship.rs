@@ -71,7 +71,7 @@ pub fn parse(text: &str) -> Result<Tuning, String> {
 }
 
 /// Whether `text` names the constants that the lock has anyway.
-pub(super) fn is_default(text: &str) -> bool {
+pub fn is_default(text: &str) -> bool {
     text == NAMED[0].0 || text == NAMED[1].0
 }
 

@@ -5,7 +5,7 @@ use ondeck_core::Platform;
 use ondeck_lineage::{LowerSpin, NoSpin};
 
 /// How long they spin.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spin {
     AsPublished,
     Lower,
