@@ -4,45 +4,24 @@
 //! kind, because a process cannot tell kinds apart without knowing them.
 
 use super::kernel::Rules;
-use super::{Calibration, LineTransfer, Shared, Time, ways};
+use super::{Calibration, Cost, LineTransfer, Shared, Time, ways};
 use ondeck_report::fingerprint::Fingerprint;
 use ondeck_sim::machine::from_text;
-use std::fmt::{self, Write};
+use std::fmt::Display;
+
+const HEADER: &str = "\
+# One machine, made by `ondeck calibrate` for `ondeck sim --machine`. docs/machines.md says what the
+# fields mean. Each figure has its origin: measured here, derived from that, or a guess. What was
+# measured stands at the end as it was found: the median of several rounds, the lowest, the highest.
+";
 
 /// The text of the machine file.
 pub fn text(calibration: &Calibration, fingerprint: &Fingerprint) -> String {
-    let with = |per_distance: f64| {
-        let mut out = String::new();
-        write_all(&mut out, calibration, fingerprint, per_distance).expect("a string takes every write");
-        out
-    };
+    let with = |per_distance: f64| File { out: HEADER.to_string(), calibration, fingerprint, per_distance }.written();
     // What a simulated line takes grows with the distance as a measured one does; so one try tells the factor.
     let first = with(1.0);
     let machine = from_text(&fingerprint.machine, &first).ok();
-    match machine.as_ref().and_then(ways::per_distance) {
-        Some(per_distance) => with(per_distance),
-        None => first,
-    }
-}
-
-fn write_all(out: &mut String, calibration: &Calibration, fingerprint: &Fingerprint, per_distance: f64) -> fmt::Result {
-    writeln!(
-        out,
-        "# One machine, made by `ondeck calibrate` for `ondeck sim --machine`. docs/machines.md says what the"
-    )?;
-    writeln!(out, "# fields mean. Each figure has its origin: measured here, derived from that, or a guess. What was")?;
-    writeln!(
-        out,
-        "# measured stands at the end as it was found: the median of several rounds, the lowest, the highest."
-    )?;
-    let mut file = File { out, calibration, per_distance };
-    file.machine(fingerprint)?;
-    file.topology(&Shape::of(calibration, fingerprint))?;
-    file.kind(&Shape::of(calibration, fingerprint))?;
-    file.distances()?;
-    file.memory()?;
-    file.os(fingerprint)?;
-    calibrated(file.out, calibration, fingerprint)
+    machine.as_ref().and_then(ways::per_distance).map_or(first, with)
 }
 
 /// How the hardware threads are laid out.
@@ -67,36 +46,49 @@ impl Shape {
     }
 }
 
-/// Marks and their reasons.
-const GUESS: &str = "guess";
+/// Why most guesses are.
 const NOT_MEASURED: &str = "not measured: that takes more cores, or more knowledge of them";
 
 struct File<'a> {
-    out: &'a mut String,
+    out: String,
     calibration: &'a Calibration,
+    fingerprint: &'a Fingerprint,
     /// What the passing of a line that was measured takes on a simulated machine, as a multiple of the distance.
     per_distance: f64,
 }
 
 impl File<'_> {
-    fn machine(&mut self, fingerprint: &Fingerprint) -> fmt::Result {
-        writeln!(self.out, "\n[machine]\nname = {}", quoted(&fingerprint.machine))?;
-        writeln!(self.out, "about = {}", quoted(&fingerprint.line()))?;
-        self.guess("line_bytes", "64", "the usual")
+    fn written(mut self) -> String {
+        let shape = Shape::of(self.calibration, self.fingerprint);
+        self.line(format!("\n[machine]\nname = {}", quoted(&self.fingerprint.machine)));
+        self.line(format!("about = {}", quoted(&self.fingerprint.line())));
+        self.guess("line_bytes", 64, "the usual");
+        self.topology(&shape);
+        self.kind(&shape);
+        self.distances();
+        self.memory();
+        self.os();
+        self.policy();
+        self.calibrated();
+        self.out
     }
 
-    fn topology(&mut self, shape: &Shape) -> fmt::Result {
+    fn line(&mut self, text: impl Display) {
+        self.out += &format!("{text}\n");
+    }
+
+    fn topology(&mut self, shape: &Shape) {
         let nearest = self.calibration.line_transfers.iter().map(|transfer| transfer.time.ns).reduce(f64::min);
         let hidden = nearest.map_or(String::new(), |ns| {
             format!("; a hypervisor may hide that two CPUs share a core: the nearest two take {ns:.0} ns, which share one if below about 15")
         });
-        writeln!(self.out, "\n[topology]\norigin = \"measured\"")?;
-        writeln!(self.out, "from = {}", quoted(&format!("what the system says{hidden}")))?;
-        writeln!(self.out, "kinds = [\"core\"]\nsockets = {}\nfill = \"spread\"\nnear = \"socket\"", shape.sockets)
+        self.line("\n[topology]\norigin = \"measured\"");
+        self.line(format!("from = {}", quoted(&format!("what the system says{hidden}"))));
+        self.line(format!("kinds = [\"core\"]\nsockets = {}\nfill = \"spread\"\nnear = \"socket\"", shape.sockets));
     }
 
-    fn kind(&mut self, shape: &Shape) -> fmt::Result {
-        writeln!(self.out, "\n[kind.core]\nclusters = 1\ncores = {}\nthreads = {}", shape.cores, shape.threads)?;
+    fn kind(&mut self, shape: &Shape) {
+        self.line(format!("\n[kind.core]\nclusters = 1\ncores = {}\nthreads = {}", shape.cores, shape.threads));
         for (field, cost) in [
             ("hit_ns", "hit"),
             ("rmw_ns", "rmw"),
@@ -109,16 +101,16 @@ impl File<'_> {
             ("clock_ns", "clock_read"),
             ("yield_ns", "yield"),
         ] {
-            self.measured(field, cost, 1.0)?;
+            self.measured(field, cost);
         }
-        self.guess("pause_jitter", "0.05", NOT_MEASURED)?;
-        self.guess("smt_slowdown", if shape.threads > 1 { "1.35" } else { "1.0" }, NOT_MEASURED)?;
-        self.guess("smt_pausing", "1.0", NOT_MEASURED)?;
-        self.guess("derate", "1.0", NOT_MEASURED)
+        self.guess("pause_jitter", "0.05", NOT_MEASURED);
+        self.guess("smt_slowdown", if shape.threads > 1 { "1.35" } else { "1.0" }, NOT_MEASURED);
+        self.guess("smt_pausing", "1.0", NOT_MEASURED);
+        self.guess("derate", "1.0", NOT_MEASURED);
     }
 
-    fn distances(&mut self) -> fmt::Result {
-        writeln!(self.out, "\n[distance.core-core]")?;
+    fn distances(&mut self) {
+        self.line("\n[distance.core-core]");
         for (field, shared, what) in
             [("cluster_ns", Shared::Socket, "of one socket"), ("hop_1_ns", Shared::Nothing, "of different sockets")]
         {
@@ -133,16 +125,15 @@ impl File<'_> {
                     medians.len(),
                     self.per_distance
                 );
-                self.figure(field, &Time { ns, low_ns, high_ns }, "derived", &from)?;
+                self.figure(field, &Time { ns, low_ns, high_ns }, "derived", &from);
             } else if shared == Shared::Socket {
-                self.guess(field, "50", NOT_MEASURED)?;
+                self.guess(field, 50, NOT_MEASURED);
             }
         }
-        Ok(())
     }
 
-    fn memory(&mut self) -> fmt::Result {
-        writeln!(self.out, "\n[memory]")?;
+    fn memory(&mut self) {
+        self.line("\n[memory]");
         for (field, value) in [
             ("read_owned", "1.0"),
             ("read_shared_ns", "8"),
@@ -154,13 +145,13 @@ impl File<'_> {
             ("way_jitter", "0.1"),
             ("store_buffer", "64"),
         ] {
-            self.guess(field, value, NOT_MEASURED)?;
+            self.guess(field, value, NOT_MEASURED);
         }
-        self.ahead()
+        self.ahead();
     }
 
     /// Whether several lines are under way at once was measured; how far a core sees is what some hundred instructions take.
-    fn ahead(&mut self) -> fmt::Result {
+    fn ahead(&mut self) {
         const AHEAD_NS: &str = "50";
         // Of the same two CPUs; hardware threads of a core need no line from each other.
         let transfer = self.calibration.line_transfers.first().filter(|transfer| transfer.shared != Shared::Core);
@@ -168,17 +159,17 @@ impl File<'_> {
             Some((second, transfer)) if second.ns < transfer.time.ns / 2.0 => {
                 let what =
                     "second_line is less than half of what a line takes, so cores look ahead; how far is a guess";
-                self.told("ahead_ns", AHEAD_NS, "derived", what)
+                self.figure_without_range("ahead_ns", AHEAD_NS, "derived", what);
             }
             Some(_) => {
                 let what = "second_line is more than half of what a line takes: one is asked for after the other";
-                self.told("ahead_ns", "0", "derived", what)
+                self.figure_without_range("ahead_ns", 0, "derived", what);
             }
             None => self.guess("ahead_ns", AHEAD_NS, NOT_MEASURED),
         }
     }
 
-    fn os(&mut self, fingerprint: &Fingerprint) -> fmt::Result {
+    fn os(&mut self) {
         const BUCKET_NS: f64 = 150.0;
         const RESUME_NS: f64 = 300.0;
         const LEAST_NS: f64 = 50.0;
@@ -198,63 +189,57 @@ impl File<'_> {
         let trip = ns("futex_round_trip_same_core").zip(switch);
         let sleep =
             trip.map(|(trip, switch)| (trip / 2.0 - switch - 2.0 * (syscall + BUCKET_NS) - RESUME_NS).max(LEAST_NS));
-        writeln!(self.out, "\n[os]")?;
-        self.measured("syscall_ns", "syscall", 1.0)?;
-        self.measured("wake_none_ns", "futex_wake_none", 1.0)?;
-        self.derived("wake_call_ns", call, 1100.0, "wake_call without a system call and the bucket")?;
+        self.line("\n[os]");
+        self.measured("syscall_ns", "syscall");
+        self.measured("wake_none_ns", "futex_wake_none");
+        self.derived("wake_call_ns", call, 1100.0, "wake_call without a system call and the bucket");
         let what =
             "half of futex_round_trip_same_core without the switch, two system calls, two buckets and the return";
-        self.derived("sleep_ns", sleep, 500.0, what)?;
-        self.guess("resume_ns", &RESUME_NS.to_string(), NOT_MEASURED)?;
-        self.guess("bucket_ns", &BUCKET_NS.to_string(), NOT_MEASURED)?;
-        let buckets = (256 * fingerprint.cpus_online.clamp(1, 256)).next_power_of_two();
-        self.guess("buckets", &buckets.to_string(), "256 per CPU, as Linux has")?;
+        self.derived("sleep_ns", sleep, 500.0, what);
+        self.guess("resume_ns", RESUME_NS, NOT_MEASURED);
+        self.guess("bucket_ns", BUCKET_NS, NOT_MEASURED);
+        let buckets = (256 * self.fingerprint.cpus_online.clamp(1, 256)).next_power_of_two();
+        self.guess("buckets", buckets, "256 per CPU, as Linux has");
         let what = "wake_latency without wake_call and the return, of the length of sleep that gives less";
-        self.derived("wake_latency_ns", latency, 3000.0, what)?;
+        self.derived("wake_latency_ns", latency, 3000.0, what);
         let what = "the middle half of wake_latency, as a share of it without wake_call and the return";
-        self.derived("wake_jitter", jitter, 0.2, what)?;
+        self.derived("wake_jitter", jitter, 0.2, what);
         let what =
             "two threads that fought for a mutex on a virtual machine: 210 to 730 ns for wakes that found nobody";
-        self.guess("kernel_jitter", "0.3", what)?;
+        self.guess("kernel_jitter", "0.3", what);
         let what = "the same after a sleep of 10 us and after one ten times as long, which is three doublings";
-        self.derived("wake_deeper_ns", deeper.map(|deeper| deeper / 3.0), 0.0, what)?;
-        self.guess("idle_ns", "10000", "the shorter of the two sleeps")?;
-        self.derived("wake_deepest_ns", deeper, 0.0, "what was seen after the longer one")?;
-        self.derived("switch_ns", switch, 600.0, "yield_to_other without the yield")?;
-        self.guess("move_on_wake", "0.1", NOT_MEASURED)?;
-        self.guess("wake_affine", "true", "as Linux does")?;
-        self.guess("wake_fastest", "false", NOT_MEASURED)?;
-        self.guess("yield_sleeps", "false", "as Linux does")?;
-        self.guess("cache_hot_ms", "0.5", "as Linux has it")?;
-        self.guess("balance_ms", "4", "as Linux has it, about")?;
-        self.policy(fingerprint)
+        self.derived("wake_deeper_ns", deeper.map(|deeper| deeper / 3.0), 0.0, what);
+        self.guess("idle_ns", "10000", "the shorter of the two sleeps");
+        self.derived("wake_deepest_ns", deeper, 0.0, "what was seen after the longer one");
+        self.derived("switch_ns", switch, 600.0, "yield_to_other without the yield");
+        self.guess("move_on_wake", "0.1", NOT_MEASURED);
+        self.guess("wake_affine", "true", "as Linux does");
+        self.guess("wake_fastest", "false", NOT_MEASURED);
+        self.guess("yield_sleeps", "false", "as Linux does");
+        self.guess("cache_hot_ms", "0.5", "as Linux has it");
+        self.guess("balance_ms", "4", "as Linux has it, about");
     }
 
     /// Linux from 6.6 on, as it is in this release.
-    fn policy(&mut self, fingerprint: &Fingerprint) -> fmt::Result {
-        let rules = Rules::of(&fingerprint.kernel, fingerprint.cpus_online);
+    fn policy(&mut self) {
+        let rules = Rules::of(&self.fingerprint.kernel, self.fingerprint.cpus_online);
         if rules.looks_seldom {
             let what = "a virtual machine with 2 CPUs and Linux 6.18, where an idle CPU took a waiting thread at 20 to 54 of 270 chances";
-            self.guess("newidle", "0.1", what)?;
+            self.guess("newidle", "0.1", what);
         }
-        writeln!(self.out, "\n[os.eevdf]")?;
-        self.told(
-            "slice_ms",
-            format!("{:.2}", rules.slice_ms),
-            "recalled",
-            "Linux since 6.6: grows with the CPUs, up to 8",
-        )?;
+        self.line("\n[os.eevdf]");
+        let what = "Linux since 6.6: grows with the CPUs, up to 8";
+        self.figure_without_range("slice_ms", format_args!("{:.2}", rules.slice_ms), "recalled", what);
         if let Some(tick_ms) = rules.tick_ms {
             let what = "clock_getres: the coarse clock is set when the clock ticks";
-            self.told("tick_ms", format!("{tick_ms:.3}"), "measured", what)?;
+            self.figure_without_range("tick_ms", format_args!("{tick_ms:.3}"), "measured", what);
         }
-        self.told("delays_dequeue", rules.delays_dequeue, "recalled", "Linux since 6.12, by its release")?;
-        self.told("yield_forfeits", rules.yield_forfeits, "recalled", "Linux since 6.18, by its release")
-    }
-
-    /// A figure that neither was measured with others nor is a guess.
-    fn told(&mut self, field: &str, value: impl fmt::Display, origin: &str, from: &str) -> fmt::Result {
-        writeln!(self.out, "{field} = {{ value = {value}, origin = {}, from = {} }}", quoted(origin), quoted(from))
+        for (field, is_so, what) in [
+            ("delays_dequeue", rules.delays_dequeue, "Linux since 6.12, by its release"),
+            ("yield_forfeits", rules.yield_forfeits, "Linux since 6.18, by its release"),
+        ] {
+            self.figure_without_range(field, is_so, "recalled", what);
+        }
     }
 
     fn time(&self, name: &str) -> Option<Time> {
@@ -262,72 +247,62 @@ impl File<'_> {
     }
 
     /// A figure that is a measured cost; without it, as on a machine of one CPU, a guess.
-    fn measured(&mut self, field: &str, name: &str, guess: f64) -> fmt::Result {
+    fn measured(&mut self, field: &str, name: &str) {
         match self.calibration.costs.iter().find(|cost| cost.name == name) {
             Some(cost) => self.figure(field, &cost.time, "measured", &format!("{name}: {}", cost.what)),
-            None => self.guess(field, &guess.to_string(), NOT_MEASURED),
+            None => self.guess(field, 1, NOT_MEASURED),
         }
     }
 
-    fn figure(&mut self, field: &str, time: &Time, origin: &str, from: &str) -> fmt::Result {
+    fn derived(&mut self, field: &str, ns: Option<f64>, guess: f64, from: &str) {
+        match ns {
+            Some(ns) => self.figure_without_range(field, format_args!("{ns:.3}"), "derived", from),
+            None => self.guess(field, guess, NOT_MEASURED),
+        }
+    }
+
+    fn guess(&mut self, field: &str, value: impl Display, from: &str) {
+        self.figure_without_range(field, value, "guess", from);
+    }
+
+    fn figure_without_range(&mut self, field: &str, value: impl Display, origin: &str, from: &str) {
+        self.line(format!("{field} = {{ value = {value}, origin = \"{origin}\", from = {} }}", quoted(from)));
+    }
+
+    fn figure(&mut self, field: &str, time: &Time, origin: &str, from: &str) {
         // Nothing that happens takes no time at all, whatever a clock says.
         let [value, low, high] = [time.ns, time.low_ns, time.high_ns].map(|ns| ns.max(0.001));
         let from = quoted(from);
-        writeln!(
-            self.out,
+        self.line(format!(
             "{field} = {{ value = {value:.3}, origin = \"{origin}\", from = {from}, low = {low:.3}, high = {high:.3} }}"
-        )
+        ));
     }
 
-    fn derived(&mut self, field: &str, ns: Option<f64>, guess: f64, from: &str) -> fmt::Result {
-        match ns {
-            Some(ns) => {
-                let from = quoted(from);
-                writeln!(self.out, "{field} = {{ value = {ns:.3}, origin = \"derived\", from = {from} }}")
-            }
-            None => self.guess(field, &guess.to_string(), NOT_MEASURED),
+    /// What was measured, and of which machine; the simulator reads nothing of it.
+    fn calibrated(&mut self) {
+        let Fingerprint { cpu, arch, cpus_online, virtual_machine, os, kernel, ondeck, date, .. } = self.fingerprint;
+        let Fingerprint { cores, sockets, numa_nodes, .. } = self.fingerprint;
+        self.line(format!("\n[calibration]\ncpu = {}\narch = {}\ncpus = {cpus_online}", quoted(cpu), quoted(arch)));
+        for (name, value) in [("cores", cores), ("sockets", sockets), ("numa_nodes", numa_nodes)] {
+            value.into_iter().for_each(|value| self.line(format!("{name} = {value}")));
+        }
+        let kernel = quoted(&format!("{os} {kernel}"));
+        self.line(format!("virtual_machine = {virtual_machine}\nkernel = {kernel}"));
+        self.line(format!("ondeck = {}\ndate = {}", quoted(ondeck), quoted(date)));
+        let Calibration { costs, line_transfers, pairs } = self.calibration;
+        let times =
+            |time: &Time| format!("ns = {:.2}\nlow_ns = {:.2}\nhigh_ns = {:.2}", time.ns, time.low_ns, time.high_ns);
+        for Cost { name, what, time } in costs {
+            self.line(format!("\n# {what}\n[calibration.cost.{name}]\n{}", times(time)));
+        }
+        if !line_transfers.is_empty() {
+            let n = line_transfers.len();
+            self.line(format!("\n# a cache line moves from one core to another; {n} of {pairs} pairs"));
+        }
+        for LineTransfer { cores: (first, second), time, .. } in line_transfers {
+            self.line(format!("[[calibration.line_transfer]]\ncores = [{first}, {second}]\n{}", times(time)));
         }
     }
-
-    fn guess(&mut self, field: &str, value: &str, from: &str) -> fmt::Result {
-        writeln!(self.out, "{field} = {{ value = {value}, origin = \"{GUESS}\", from = {} }}", quoted(from))
-    }
-}
-
-/// What was measured, and of which machine; the simulator reads nothing of it.
-fn calibrated(out: &mut String, calibration: &Calibration, fingerprint: &Fingerprint) -> fmt::Result {
-    writeln!(out, "\n[calibration]")?;
-    writeln!(out, "cpu = {}", quoted(&fingerprint.cpu))?;
-    writeln!(out, "arch = {}", quoted(&fingerprint.arch))?;
-    writeln!(out, "cpus = {}", fingerprint.cpus_online)?;
-    for (name, value) in
-        [("cores", fingerprint.cores), ("sockets", fingerprint.sockets), ("numa_nodes", fingerprint.numa_nodes)]
-    {
-        if let Some(value) = value {
-            writeln!(out, "{name} = {value}")?;
-        }
-    }
-    writeln!(out, "virtual_machine = {}", fingerprint.virtual_machine)?;
-    writeln!(out, "kernel = {}", quoted(&format!("{} {}", fingerprint.os, fingerprint.kernel)))?;
-    writeln!(out, "ondeck = {}", quoted(&fingerprint.ondeck))?;
-    writeln!(out, "date = {}", quoted(&fingerprint.date))?;
-    for cost in &calibration.costs {
-        writeln!(out, "\n# {}\n[calibration.cost.{}]", cost.what, cost.name)?;
-        write_time(out, &cost.time)?;
-    }
-    if !calibration.line_transfers.is_empty() {
-        let (n, all) = (calibration.line_transfers.len(), calibration.pairs);
-        writeln!(out, "\n# a cache line moves from one core to another; {n} of {all} pairs")?;
-    }
-    for transfer in &calibration.line_transfers {
-        writeln!(out, "[[calibration.line_transfer]]\ncores = [{}, {}]", transfer.cores.0, transfer.cores.1)?;
-        write_time(out, &transfer.time)?;
-    }
-    Ok(())
-}
-
-fn write_time(out: &mut String, time: &Time) -> fmt::Result {
-    writeln!(out, "ns = {:.2}\nlow_ns = {:.2}\nhigh_ns = {:.2}", time.ns, time.low_ns, time.high_ns)
 }
 
 /// A JSON string is a TOML basic string too.
@@ -338,7 +313,6 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::Cost;
 
     const TIME: Time = Time { ns: 43.25, low_ns: 43.0, high_ns: 50.5 };
 
