@@ -1,11 +1,12 @@
 //! What of a profile is compared with another one, whichever file it comes from.
 
 use crate::profile::{Lock, Profile};
-use crate::rows::{Place, Row, Side, functions, is_function, of_side};
+use crate::rows::{Place, Side, functions, is_function, of_side};
 use crate::words::causes;
 use ondeck_report::wording::{cut, plain};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Functions by which a place is known: the innermost ones. What the callers of their callers are called changes more often
 /// than what is done there.
@@ -28,7 +29,6 @@ pub struct Summary {
     pub lock: String,
     /// One of so many acquisitions was looked at.
     pub rate: u32,
-    pub(crate) names: Names,
     pub(crate) locks: Vec<LockSummary>,
 }
 
@@ -115,91 +115,84 @@ impl Noise {
 /// ns by place.
 pub(crate) type Sites = BTreeMap<Path, f64>;
 
-/// Numbers of the innermost functions of a stack, the innermost first; 0 stands for none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Path([u32; DEPTH]);
+/// The innermost functions of a stack, at most [`DEPTH`], the innermost first. Those of one file share their names.
+pub(crate) type Path = Vec<Arc<str>>;
 
-/// Each name of a function once. The first is empty.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Names {
-    names: Vec<String>,
-    numbers: HashMap<String, u32>,
-}
-
-impl Default for Names {
-    fn default() -> Self {
-        Names { names: vec![String::new()], numbers: HashMap::from([(String::new(), 0)]) }
-    }
-}
-
-impl Names {
-    pub(crate) fn number(&mut self, name: &str) -> u32 {
-        let name = short(name);
-        if let Some(known) = self.numbers.get(&name) {
-            return *known;
+impl LockSummary {
+    /// Several locks of a run as one without a name.
+    pub(crate) fn sum(locks: &[&LockSummary]) -> LockSummary {
+        fn add<K: Ord + Clone>(to: &mut BTreeMap<K, f64>, amounts: &BTreeMap<K, f64>) {
+            amounts.iter().for_each(|(key, ns)| *to.entry(key.clone()).or_default() += ns);
         }
-        let number = self.names.len() as u32;
-        self.names.push(name.clone());
-        self.numbers.insert(name, number);
-        number
+        let mut sum = LockSummary::default();
+        for lock in locks {
+            sum.acquisitions += lock.acquisitions;
+            sum.waits += lock.waits;
+            sum.wait_ns += lock.wait_ns;
+            sum.noise.add(lock.noise);
+            sum.sampling.add(lock.sampling);
+            sum.longest_ns = sum.longest_ns.max(lock.longest_ns);
+            add(&mut sum.waiters, &lock.waiters);
+            add(&mut sum.holders, &lock.holders);
+            add(&mut sum.causes, &lock.causes);
+        }
+        if !locks.iter().all(|lock| lock.knows_causes()) {
+            sum.causes.clear();
+        }
+        sum
     }
 
-    /// The functions of a place, the innermost first.
-    pub(crate) fn of(&self, path: Path) -> Vec<&str> {
-        let name = |number: &u32| self.names.get(*number as usize).map(String::as_str);
-        path.0.iter().filter_map(name).filter(|name| !name.is_empty()).collect()
-    }
-}
-
-impl Path {
-    /// The first of the numbers.
-    pub(crate) fn of(numbers: impl Iterator<Item = u32>) -> Path {
-        let mut path = Path::default();
-        path.0.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
-        path
+    /// Files of earlier versions have no causes.
+    pub(crate) fn knows_causes(&self) -> bool {
+        self.wait_ns <= 0.0 || !self.causes.is_empty()
     }
 }
 
 impl Summary {
     /// What of the profile is compared.
     pub fn of(profile: &Profile) -> Summary {
-        let mut summary = Summary {
+        Summary {
             command: profile.command.iter().map(|word| short(word)).collect(),
             seconds: profile.seconds,
             cores: profile.cores,
             lock: short(&profile.lock),
             rate: profile.rate,
-            ..Summary::default()
-        };
-        for lock in &profile.locks {
-            let [waiters, holders] = [Side::Waiters, Side::Holders].map(|side| summary.sites(profile, lock, side));
-            summary.locks.push(LockSummary {
-                name: short(&lock.name),
-                process: short(&profile.process_name(lock.process)),
-                origin: origin(profile, lock),
-                acquisitions: lock.acquisitions,
-                waits: lock.waits,
-                wait_ns: lock.wait_ns,
-                noise: Noise::of(lock, profile.rate),
-                sampling: Noise::of_sampling(lock, profile.rate),
-                longest_ns: Some(lock.longest_ns),
-                waiters,
-                holders,
-                causes: causes(profile, &lock.causes).into_iter().map(|(name, ns)| (short(&name), ns)).collect(),
-            });
+            locks: profile.locks.iter().map(|lock| LockSummary::of(profile, lock)).collect(),
         }
-        summary
     }
+}
 
-    fn sites(&mut self, profile: &Profile, lock: &Lock, side: Side) -> Sites {
-        let mut sites = Sites::new();
-        for Row { place, ns, .. } in of_side(lock, side) {
-            let functions = functions(profile, place);
-            let path = Path::of(functions.iter().take(DEPTH).map(|name| self.names.number(name)));
-            *sites.entry(path).or_default() += ns;
+impl LockSummary {
+    fn of(profile: &Profile, lock: &Lock) -> LockSummary {
+        let sites = |side| {
+            let mut sites = Sites::new();
+            for row in of_side(lock, side) {
+                let functions = functions(profile, row.place);
+                let names = functions.iter().take(DEPTH).map(|name| short(name).into());
+                *sites.entry(path(names)).or_default() += row.ns;
+            }
+            sites
+        };
+        LockSummary {
+            name: short(&lock.name),
+            process: short(&profile.process_name(lock.process)),
+            origin: origin(profile, lock),
+            acquisitions: lock.acquisitions,
+            waits: lock.waits,
+            wait_ns: lock.wait_ns,
+            noise: Noise::of(lock, profile.rate),
+            sampling: Noise::of_sampling(lock, profile.rate),
+            longest_ns: Some(lock.longest_ns),
+            waiters: sites(Side::Waiters),
+            holders: sites(Side::Holders),
+            causes: causes(profile, &lock.causes).into_iter().map(|(name, ns)| (short(&name), ns)).collect(),
         }
-        sites
     }
+}
+
+/// The place with these functions. A name that is empty says nothing.
+pub(crate) fn path(names: impl Iterator<Item = Arc<str>>) -> Path {
+    names.take(DEPTH).filter(|name| !name.is_empty()).collect()
 }
 
 /// The functions where a lock comes from, the innermost first.
@@ -229,7 +222,7 @@ mod tests {
         assert_eq!(queue.noise, expected);
         assert_eq!(queue.origin, ["queue_init", "main"]);
         let (path, ns) = queue.waiters.iter().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
-        assert_eq!((summary.names.of(*path), *ns), (vec!["queue_lock", "push", "worker"], 2_000_000.0));
+        assert_eq!((path.join(" < ").as_str(), *ns), ("queue_lock < push < worker", 2_000_000.0));
     }
 
     #[test]

@@ -1,6 +1,8 @@
+use super::figures::{Estimate, Figures, Spread};
 use super::*;
 use crate::profile::{Bar, Cause, Histogram, Origin, Profile, Site, Spot, State};
 use crate::sample::Builder;
+use crate::summary::{Noise, weight};
 
 fn text(old: &Profile, new: &Profile) -> String {
     compare(&Summary::of(old), &Summary::of(new)).text("old.pb.gz", "new.json", 120)
@@ -114,7 +116,7 @@ fn intervals_hold_the_truth_that_was_sampled() {
     let whole = sampled(&lengths, 1, &mut random);
     let estimates = [whole.waits(4000.0), whole.waiting(4000.0), whole.mean().unwrap()];
     assert_eq!(estimates.map(|estimate| estimate.spread()), [Spread::Part(0.0); 3]);
-    assert_eq!((whole.waits, whole.wait_ns), (waits, wait_ns));
+    assert_eq!((whole.sum.waits, whole.sum.wait_ns), (waits, wait_ns));
 }
 
 fn random() -> impl FnMut() -> f64 {
@@ -131,15 +133,15 @@ fn sampled(lengths: &[f64], rate: u32, random: &mut impl FnMut() -> f64) -> Figu
     for length in lengths {
         let weight = weight(*length, rate);
         if random() < 1.0 / weight {
-            figures.waits += weight;
-            figures.wait_ns += weight * length;
+            figures.sum.waits += weight;
+            figures.sum.wait_ns += weight * length;
             let noise = |times: f64| Noise {
                 counts: weight * times,
                 lengths: weight * times * length,
                 squares: weight * times * length * length,
             };
-            figures.noise.add(noise(weight));
-            figures.sampling.add(noise(weight - 1.0));
+            figures.sum.noise.add(noise(weight));
+            figures.sum.sampling.add(noise(weight - 1.0));
         }
     }
     figures
@@ -158,7 +160,7 @@ fn the_same_program_twice_rarely_counts_as_changed() {
     let (mut false_waits, mut false_times, mut false_means) = (0, 0, 0);
     for _ in 0..1000 {
         let (old, new) = (draw(), draw());
-        let mean = (old.wait_ns + new.wait_ns) / (old.waits + new.waits);
+        let mean = (old.sum.wait_ns + new.sum.wait_ns) / (old.sum.waits + new.sum.waits);
         false_waits += u32::from(old.waits(mean).differs_from(&new.waits(mean)));
         false_times += u32::from(old.waiting(mean).differs_from(&new.waiting(mean)));
         false_means += u32::from(old.mean().unwrap().differs_from(&new.mean().unwrap()));

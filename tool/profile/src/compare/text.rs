@@ -1,11 +1,14 @@
 //! A comparison as text.
 
-use super::{Comparison, Estimate, Figures, NOTABLE, Row, Spread, Top};
-use crate::summary::{Summary, short};
+use super::Comparison;
+use super::figures::{Estimate, Figures, Spread};
+use super::row::Row;
+use crate::summary::{LockSummary, Sites, Summary, short};
 use ondeck_report::wording::{
     change, count, counted, duration_ns, in_lines, list, run_time, typed, whole_percent, wrap,
 };
 use ondeck_report::{Grid, wording};
+use std::collections::BTreeSet;
 
 /// Locks in a table. Those with less waiting are counted only.
 const MOST_ROWS: usize = 20;
@@ -15,6 +18,14 @@ const MOST_ALONE: usize = 10;
 const NAME_WIDTH: usize = 36;
 /// The same of the files' names.
 const FILE_WIDTH: usize = 20;
+
+/// The function that waits or holds longest is said to be another if its part has grown by more than this: two of
+/// nearly the same length change places by chance.
+const NOTABLE: f64 = 0.1;
+/// A cause is named if its change is at least this part of the waiting before, or now.
+const NOTABLE_CAUSE: f64 = 0.05;
+/// So many causes are named.
+const MOST_CAUSES: usize = 4;
 
 /// What a table is about.
 struct Table {
@@ -56,7 +67,7 @@ impl Comparison {
         let mut parts = vec![heads.collect::<String>()];
         let rows = self.rows();
         let mut marks = Marks::default();
-        if rows.iter().all(|row| row.figures.iter().all(|figures| figures.waits == 0.0)) {
+        if rows.iter().all(|row| row.figures.iter().all(|figures| figures.sum.waits == 0.0)) {
             parts.push("no thread waited for a lock, in either run\n".to_string());
         } else {
             parts.extend(TABLES.iter().map(|table| table.grid(&rows, names, &mut marks).render(width)));
@@ -161,9 +172,9 @@ fn longest(rows: &[&Row], names: [&str; 2]) -> Grid {
     let mut grid = Grid::new(["longest wait that was seen"], [old_name, new_name]);
     for row in rows {
         let figure = |longest: Option<u64>| longest.map_or("?".to_string(), |ns| duration_ns(ns as f64));
-        let [old, new] = row.figures.map(|figures| match figures.waits {
+        let [old, new] = row.figures.each_ref().map(|figures| match figures.sum.waits {
             0.0 => "-".to_string(),
-            _ => figure(figures.longest_ns),
+            _ => figure(figures.sum.longest_ns),
         });
         grid.row([in_lines(&row.name, NAME_WIDTH), old, new]);
     }
@@ -171,10 +182,35 @@ fn longest(rows: &[&Row], names: [&str; 2]) -> Grid {
 }
 
 impl Row {
+    /// What changed most, where more than noise did and the causes of both are known. Threads that do nothing but wait wait as
+    /// long in each second as before, but for shorter.
+    fn causes(&self) -> Option<String> {
+        let waiting = self.estimates(|figures, mean| Some(figures.waiting(mean)));
+        let [Some(old), Some(new)] = waiting else { return None };
+        let differ =
+            |estimates: [Option<Estimate>; 2]| matches!(estimates, [Some(old), Some(new)] if old.differs_from(&new));
+        let has_changed = differ(waiting) || differ(self.estimates(|figures, _| figures.mean()));
+        if !self.figures.iter().all(|figures| figures.sum.knows_causes()) || !has_changed {
+            return None;
+        }
+        let names: BTreeSet<&String> = self.figures.iter().flat_map(|figures| figures.sum.causes.keys()).collect();
+        let in_a_second = |name: &str| {
+            self.figures.each_ref().map(|of| of.sum.causes.get(name).copied().unwrap_or_default() / of.seconds)
+        };
+        let mut changes: Vec<(&String, [f64; 2])> = names.into_iter().map(|name| (name, in_a_second(name))).collect();
+        let change = |(_, [old, new]): &(&String, [f64; 2])| (new - old).abs();
+        changes.retain(|one| change(one) >= NOTABLE_CAUSE * old.value.max(new.value));
+        changes.sort_by(|one, other| change(other).total_cmp(&change(one)));
+        let said = changes.iter().take(MOST_CAUSES);
+        let said = said.map(|(name, [old, new])| format!("{name} {} -> {}", duration_ns(*old), duration_ns(*new)));
+        let said = said.collect::<Vec<String>>().join(", ");
+        (!said.is_empty()).then(|| format!("{}, waiting in each second by cause: {said}", self.name))
+    }
+
     /// Whether others than before have the most of its waiting.
     fn who(&self) -> Vec<String> {
-        let said = |what: &str, tops: &[Option<Top>; 2]| {
-            let [Some(old), Some(new)] = tops else { return None };
+        let said = |what: &str, sites: fn(&LockSummary) -> &Sites| {
+            let [Some(old), Some(new)] = self.tops(sites) else { return None };
             let is_notable = old.name != new.name && new.part - new.elsewhere > NOTABLE;
             is_notable.then(|| {
                 let (name, [new_part, new_before, old_part, old_now]) =
@@ -186,17 +222,17 @@ impl Row {
                 )
             })
         };
-        let said = [said("at", &self.waiters), said("charged to", &self.holders)];
+        let said = [said("at", |sum| &sum.waiters), said("charged to", |sum| &sum.holders)];
         said.into_iter().flatten().collect()
     }
 
     /// The same of a lock that one run has alone.
     fn alone(&self, side: usize) -> String {
         let figures = &self.figures[side];
-        let waiting = duration_ns(figures.wait_ns / figures.seconds);
-        let at = self.waiters[side].as_ref().map(|top| format!("most at {}", top.name));
-        let charged = self.holders[side].as_ref().map(|top| format!("most charged to {}", top.name));
-        let where_: Vec<String> = [at, charged].into_iter().flatten().collect();
+        let waiting = duration_ns(figures.sum.wait_ns / figures.seconds);
+        let most = |what: &str, sites| self.tops(sites)[side].as_ref().map(|top| format!("most {what} {}", top.name));
+        let most = [most("at", |sum| &sum.waiters), most("charged to", |sum| &sum.holders)];
+        let where_: Vec<String> = most.into_iter().flatten().collect();
         let where_ = if where_.is_empty() { String::new() } else { format!(", {}", list(&where_)) };
         format!("{}, {waiting} of waiting in each second{where_}", wording::plain(&self.name))
     }

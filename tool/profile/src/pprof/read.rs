@@ -4,11 +4,12 @@
 use super::proto::{Location, Profile, Sample};
 use super::{FOR_PROGRAMS, Facts, HELD, LOCK, LockFacts, PROCESS, SAMPLE_TYPES, TAKEN, WAITED};
 use crate::json::check_version;
-use crate::summary::{self, LockSummary, Noise, Path, Summary, short};
+use crate::summary::{self, LockSummary, Noise, Summary, path, short};
 use ondeck_report::wording::list_some;
 use prost::{Message, decode_length_delimiter};
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// What is expected, for messages about what is something else.
 const EXPECTED: &str = "accepted: a file that `ondeck profile` wrote for pprof";
@@ -32,7 +33,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Summary, String> {
         summary.command = first.command.iter().map(|word| short(word)).collect();
         (summary.cores, summary.lock, summary.rate) = (first.cores, short(&first.lock), first.rate);
     }
-    let paths = reader.paths(&mut summary)?;
+    let paths = reader.paths()?;
     let mut places = Places::default();
     for sample in &file.sample {
         reader.sample(sample, columns, &paths, &mut places, &mut summary)?;
@@ -112,23 +113,23 @@ impl<'a> Reader<'a> {
     }
 
     /// The functions of each location, the innermost first.
-    fn paths(&self, into: &mut Summary) -> Result<HashMap<u64, Vec<u32>>, String> {
-        let mut functions = HashMap::new();
+    fn paths(&self) -> Result<HashMap<u64, Vec<Arc<str>>>, String> {
+        let mut functions: HashMap<u64, Arc<str>> = HashMap::new();
         for function in &self.file.function {
-            functions.insert(function.id, into.names.number(self.text(function.name)?));
+            functions.insert(function.id, short(self.text(function.name)?).into());
         }
-        let numbers = |location: &Location| {
-            let lines = location.line.iter().filter_map(|line| functions.get(&line.function_id).copied());
+        let names = |location: &Location| {
+            let lines = location.line.iter().filter_map(|line| functions.get(&line.function_id).cloned());
             lines.take(summary::DEPTH).collect()
         };
-        Ok(self.file.location.iter().map(|location| (location.id, numbers(location))).collect())
+        Ok(self.file.location.iter().map(|location| (location.id, names(location))).collect())
     }
 
     fn sample(
         &self,
         sample: &Sample,
         columns: Columns,
-        paths: &HashMap<u64, Vec<u32>>,
+        paths: &HashMap<u64, Vec<Arc<str>>>,
         places: &mut Places,
         summary: &mut Summary,
     ) -> Result<(), String> {
@@ -142,8 +143,8 @@ impl<'a> Reader<'a> {
         if let Some(below) = values.iter().find(|value| **value < 0) {
             return Err(format!("has the value {below}, as the difference of two files has; {EXPECTED}"));
         }
-        let functions = sample.location_id.iter().filter_map(|id| paths.get(id)).flatten().copied();
-        let path = Path::of(functions);
+        let functions = sample.location_id.iter().filter_map(|id| paths.get(id)).flatten().cloned();
+        let path = path(functions);
         let value = |column: usize| values[column] as f64;
         let lock = places.lock(process, name, summary);
         lock.waits += value(WAITED);
@@ -151,7 +152,7 @@ impl<'a> Reader<'a> {
         lock.acquisitions += value(TAKEN);
         for (sites, ns) in [(&mut lock.waiters, value(WAITED + 1)), (&mut lock.holders, value(HELD + 1))] {
             if ns > 0.0 {
-                *sites.entry(path).or_default() += ns;
+                *sites.entry(path.clone()).or_default() += ns;
             }
         }
         Ok(())

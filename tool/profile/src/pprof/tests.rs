@@ -196,8 +196,8 @@ fn joined_files_are_read() {
 }
 
 /// Times by the names of the places.
-fn by_name(summary: &Summary, lock: &LockSummary, sites: fn(&LockSummary) -> &Sites) -> BTreeMap<String, f64> {
-    let named = sites(lock).iter().map(|(path, ns)| (summary.names.of(*path).join(" < "), *ns));
+fn by_name(lock: &LockSummary, sites: fn(&LockSummary) -> &Sites) -> BTreeMap<String, f64> {
+    let named = sites(lock).iter().map(|(path, ns)| (path.join(" < "), *ns));
     let mut sums = BTreeMap::new();
     named.for_each(|(name, ns)| *sums.entry(name).or_default() += ns);
     sums
@@ -221,7 +221,7 @@ fn same(profile: &Profile) {
         assert_eq!(made_lock.origin, lock.origin);
         let sides: [fn(&LockSummary) -> &Sites; 2] = [|lock| &lock.waiters, |lock| &lock.holders];
         for sites in sides {
-            let (made, read) = (by_name(&made, made_lock, sites), by_name(&read, lock, sites));
+            let (made, read) = (by_name(made_lock, sites), by_name(lock, sites));
             for (name, ns) in made {
                 close(ns, read.get(&name).copied().unwrap_or_default(), f64::from(MOST_SITES));
             }
