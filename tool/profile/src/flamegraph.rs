@@ -9,6 +9,7 @@ pub(crate) mod tree;
 
 use crate::names::middle;
 use crate::profile::{Profile, State};
+use crate::rows::Side;
 use crate::words::{command, headline, is_woken, percent, program, state_of};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
@@ -18,7 +19,7 @@ use ondeck_report::html::BASICS;
 use ondeck_report::palette::{Background, DARK, HUES, LIGHT, mix};
 use ondeck_report::wording::{count, duration_ns, wrap};
 use std::fmt::Write as _;
-use tree::{Block, Detail, Graphs, Kind, Label, Side};
+use tree::{Block, Detail, Graphs, Kind, Label};
 
 /// What makes graphs move; it needs [`BASICS`].
 pub(crate) const SCRIPT: &str = include_str!("flamegraph/flame.js");

@@ -13,10 +13,11 @@ mod table;
 mod tests;
 
 use crate::findings::{Findings, findings};
-use crate::flamegraph::tree::{Block, Detail, Graphs, Side};
+use crate::flamegraph::tree::{Block, Detail, Graphs};
 use crate::flamegraph::{self, class, described, frames, height, is_drawn};
 use crate::names::{middle, shown};
 use crate::profile::{Lock, Profile, State};
+use crate::rows::Side;
 use crate::words;
 use crate::wrappers::Tops;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -113,7 +114,7 @@ fn data(title: &str, graphs: &mut Graphs, detailed: &[usize]) -> Data {
     Data {
         title: title.to_string(),
         states: State::ALL.map(words::state_of),
-        labels: graphs.labels.all().iter().map(label).collect(),
+        labels: graphs.labels.all().map(label).collect(),
         graphs: of_locks,
     }
 }

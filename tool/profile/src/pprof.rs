@@ -17,6 +17,7 @@
 //! show, has what `compare` needs and no sample can hold. It tells nothing of samples, so that pprof may leave some out, or
 //! join files.
 
+mod form;
 #[cfg(test)]
 mod go;
 mod proto;
@@ -26,75 +27,22 @@ mod tests;
 
 pub(crate) use read::read;
 
-use crate::profile::{Cause, Lock, Profile, VERSION, WaitObject};
+use crate::profile::{Cause, Frame, Lock, Profile, VERSION, WaitObject};
 use crate::rows::{Place, Row, Side, UNKNOWN, charges, of_side, of_takers, with_rest};
 use crate::summary::Noise;
 use crate::words::causes;
 use flate2::Compression;
+use form::{
+    CALL, CAUSE, CONDITION, CONDITION_NAME, FOR_PROGRAMS, Facts, HELD, LOCK, LockFacts, OTHER, PROCESS, SAMPLE_TYPES,
+    TAKEN, WAITED,
+};
+use indexmap::{IndexMap, IndexSet};
 use ondeck_report::wording::{plain, typed};
 use prost::Message;
 use proto::{Function, Label, Line, Location, Mapping, Sample, ValueType};
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// Names and units of a sample's values.
-const SAMPLE_TYPES: [(&str, &str); 8] = [
-    ("contentions", "count"),
-    ("delay", "nanoseconds"),
-    ("held_contentions", "count"),
-    ("held_delay", "nanoseconds"),
-    ("acquisitions", "count"),
-    ("hold_time", "nanoseconds"),
-    ("cond_waits", "count"),
-    ("cond_delay", "nanoseconds"),
-];
-/// Places of the counts in a sample's values; a time follows each.
-const WAITED: usize = 0;
-const HELD: usize = 2;
-const TAKEN: usize = 4;
-const CONDITION: usize = 6;
-/// Keys of labels.
-const LOCK: &str = "lock";
-const CONDITION_NAME: &str = "condition";
-const PROCESS: &str = "process";
-const CAUSE: &str = "cause";
-const CALL: &str = "call";
-const OTHER: &str = "other";
-/// Begins the comment that is for programs. pprof shows none that begins with the first character.
-const FOR_PROGRAMS: &str = "#ondeck-profile ";
-
-/// What no sample can hold.
-#[derive(Debug, Serialize, Deserialize)]
-struct Facts {
-    version: u64,
-    command: Vec<String>,
-    cores: u32,
-    lock: String,
-    rate: u32,
-    locks: Vec<LockFacts>,
-}
-
-/// The same of a lock.
-#[derive(Debug, Serialize, Deserialize)]
-struct LockFacts {
-    process: String,
-    name: String,
-    /// Functions where it comes from, the innermost first.
-    origin: Vec<String>,
-    longest_ns: u64,
-    /// The sum of the squares of its waits.
-    squares: f64,
-    /// Files of earlier versions have none.
-    noise: Option<Noise>,
-    /// See [`noise`](Self::noise).
-    sampling: Option<Noise>,
-    /// How much waiting has which cause, in ns. Files of earlier versions have none.
-    #[serde(default)]
-    causes: BTreeMap<String, f64>,
-}
 
 /// The profile as a file for pprof.
 pub fn write(profile: &Profile) -> Vec<u8> {
@@ -136,12 +84,13 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
 struct Writer<'a> {
     profile: &'a Profile,
     file: proto::Profile,
-    strings: HashMap<Cow<'a, str>, i64>,
-    locations: HashMap<Vec<u32>, u64>,
-    /// Locations that are no place in the program, by their names.
-    places: HashMap<&'static str, u64>,
-    functions: HashMap<(i64, i64), u64>,
-    mappings: HashMap<(&'a str, &'a str), u64>,
+    strings: IndexSet<Cow<'a, str>>,
+    /// The frames at each of the file's locations, or the name of one that is no place in the program.
+    locations: IndexSet<(Vec<u32>, &'static str)>,
+    /// Names and files.
+    functions: IndexSet<(i64, i64)>,
+    /// By name and build id.
+    mappings: IndexMap<(i64, i64), Mapping>,
 }
 
 impl<'a> Writer<'a> {
@@ -149,13 +98,11 @@ impl<'a> Writer<'a> {
         let mut writer = Writer {
             profile,
             file: proto::Profile::default(),
-            strings: HashMap::new(),
-            locations: HashMap::new(),
-            places: HashMap::new(),
-            functions: HashMap::new(),
-            mappings: HashMap::new(),
+            strings: IndexSet::from([Cow::default()]),
+            locations: IndexSet::new(),
+            functions: IndexSet::new(),
+            mappings: IndexMap::new(),
         };
-        writer.string("");
         writer.file.sample_type = SAMPLE_TYPES.map(|(name, unit)| writer.value_type(name, unit)).to_vec();
         writer.file.default_sample_type = writer.string(SAMPLE_TYPES[WAITED + 1].0);
         writer.file.period_type = Some(writer.value_type("acquisitions", "count"));
@@ -177,18 +124,14 @@ impl<'a> Writer<'a> {
         };
         let found = programs.filter(|program| !file_name(program).is_empty()).find_map(frame_of);
         let Some((program, frame)) = found else { return };
-        self.mapping(&frame.module, &frame.build_id, frame.address);
+        self.mapping(frame);
         if let Some(word) = profile.command.first().filter(|word| leads_to(word, program)) {
-            self.file.mapping[0].filename = self.string(file_name(word));
+            self.mappings[0].filename = self.string(file_name(word));
         }
     }
 
     fn string(&mut self, text: impl Into<Cow<'a, str>>) -> i64 {
-        let (text, next) = (text.into(), self.file.string_table.len() as i64);
-        *self.strings.entry(text).or_insert_with_key(|text| {
-            self.file.string_table.push(text.to_string());
-            next
-        })
+        self.strings.insert_full(text.into()).0 as i64
     }
 
     fn value_type(&mut self, name: &'static str, unit: &'static str) -> ValueType {
@@ -257,83 +200,71 @@ impl<'a> Writer<'a> {
         };
         let is_inlined = |number: u32| profile.frames.get(number as usize).is_some_and(|frame| frame.is_inlined);
         let at_addresses = stack.chunk_by(|inner, _| is_inlined(*inner));
-        let locations: Vec<u64> = at_addresses.map(|frames| self.location(frames)).collect();
-        if locations.is_empty() { vec![self.place(name)] } else { locations }
+        let locations: Vec<u64> = at_addresses.map(|frames| self.location(frames, "")).collect();
+        if locations.is_empty() { vec![self.location(&[], name)] } else { locations }
     }
 
-    fn location(&mut self, numbers: &[u32]) -> u64 {
-        if let Some(known) = self.locations.get(numbers) {
-            return *known;
+    fn location(&mut self, numbers: &[u32], name: &'static str) -> u64 {
+        let (index, is_new) = self.locations.insert_full((numbers.to_vec(), name));
+        let id = index as u64 + 1;
+        if !is_new {
+            return id;
         }
         let profile = self.profile;
-        let frames = || numbers.iter().filter_map(|number| profile.frames.get(*number as usize));
-        let mut line = Vec::new();
-        for frame in frames() {
+        let frames = numbers.iter().filter_map(|number| profile.frames.get(*number as usize));
+        let mut location = Location { id, ..Location::default() };
+        for frame in frames.clone() {
             let function_id = self.function(&frame.function, &frame.file);
-            line.push(Line { function_id, line: i64::from(frame.line) });
+            location.line.push(Line { function_id, line: i64::from(frame.line) });
         }
-        let (mut mapping_id, mut address) = (0, 0);
-        if let Some(frame) = frames().next_back() {
-            address = frame.address;
-            mapping_id = self.mapping(&frame.module, &frame.build_id, address);
-            if let Some(mapping) = mapping_id.checked_sub(1).and_then(|place| self.file.mapping.get_mut(place as usize))
-            {
+        if let Some(frame) = frames.last() {
+            location.address = frame.address;
+            if let Some(mapping) = self.mapping(frame) {
+                location.mapping_id = mapping.id;
                 mapping.has_filenames |= !frame.file.is_empty();
                 mapping.has_line_numbers |= frame.line > 0;
-                mapping.has_inline_frames |= line.len() > 1;
+                mapping.has_inline_frames |= location.line.len() > 1;
             }
+        } else {
+            location.line.push(Line { function_id: self.function(name, ""), line: 0 });
         }
-        let id = self.file.location.len() as u64 + 1;
-        self.file.location.push(Location { id, mapping_id, address, line });
-        self.locations.insert(numbers.to_vec(), id);
-        id
-    }
-
-    fn place(&mut self, name: &'static str) -> u64 {
-        if let Some(known) = self.places.get(name) {
-            return *known;
-        }
-        let line = vec![Line { function_id: self.function(name, ""), line: 0 }];
-        let id = self.file.location.len() as u64 + 1;
-        self.file.location.push(Location { id, line, ..Location::default() });
-        self.places.insert(name, id);
+        self.file.location.push(location);
         id
     }
 
     /// Without the name as the linker knows it: where pprof finds it the same as the name, it takes it for one of C++ that is
     /// still to be shortened, and makes `::write` of `<File as Sink>::write`.
     fn function(&mut self, name: &'a str, file: &'a str) -> u64 {
-        let (name, filename) = (self.string(name), self.string(file));
-        *self.functions.entry((name, filename)).or_insert_with(|| {
-            let id = self.file.function.len() as u64 + 1;
-            self.file.function.push(Function { id, name, filename });
-            id
-        })
+        let key = (self.string(name), self.string(file));
+        self.functions.insert_full(key).0 as u64 + 1
     }
 
-    /// The number of the module, which reaches to `address` at least; 0, which is none, for no module. That functions are
-    /// said to be known keeps pprof from looking for them in files of the same name.
-    fn mapping(&mut self, module: &'a str, build_id: &'a str, address: u64) -> u64 {
-        if module.is_empty() {
-            return 0;
+    /// The frame's module, which reaches to its address at least. That functions are said to be known keeps pprof from looking
+    /// for them in files of the same name.
+    fn mapping(&mut self, frame: &'a Frame) -> Option<&mut Mapping> {
+        if frame.module.is_empty() {
+            return None;
         }
-        let (filename, build) = (self.string(module), self.string(build_id));
-        let id = *self.mappings.entry((module, build_id)).or_insert_with(|| {
-            let id = self.file.mapping.len() as u64 + 1;
-            let mapping = Mapping { id, filename, build_id: build, has_functions: true, ..Mapping::default() };
-            self.file.mapping.push(mapping);
-            id
-        });
-        let limit = &mut self.file.mapping[id as usize - 1].memory_limit;
-        *limit = (*limit).max(address.saturating_add(1));
-        id
+        let (filename, build_id) = (self.string(&*frame.module), self.string(&*frame.build_id));
+        let entry = self.mappings.entry((filename, build_id));
+        let id = entry.index() as u64 + 1;
+        let new = || Mapping { id, filename, build_id, has_functions: true, ..Mapping::default() };
+        let mapping = entry.or_insert_with(new);
+        mapping.memory_limit = mapping.memory_limit.max(frame.address.saturating_add(1));
+        Some(mapping)
     }
 
     fn finish(mut self) -> proto::Profile {
         let mut comments = comments(self.profile);
         comments.push(FOR_PROGRAMS.to_string() + &facts(self.profile));
         self.file.comment = comments.into_iter().map(|comment| self.string(comment)).collect();
-        self.file
+        let functions = (1..).zip(self.functions).map(|(id, (name, filename))| Function { id, name, filename });
+        proto::Profile {
+            mapping: self.mappings.into_values().collect(),
+            function: functions.collect(),
+            string_table: self.strings.into_iter().map(Cow::into_owned).collect(),
+            ..self.file
+        }
     }
 }
 

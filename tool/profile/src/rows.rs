@@ -21,6 +21,10 @@ pub enum Side {
     Holders,
 }
 
+impl Side {
+    pub(crate) const BOTH: [Side; 2] = [Side::Waiters, Side::Holders];
+}
+
 /// What one stack stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Row {

@@ -2,9 +2,10 @@
 
 use crate::names::shown;
 use crate::profile::{Profile, State};
-use crate::rows::{HANDING_ON, Place, charges};
+use crate::rows::{HANDING_ON, Place, Side, charges};
 use crate::words::{is_woken, waited};
 use crate::wrappers::{NO_STACK, Tops};
+use indexmap::IndexSet;
 use std::collections::HashMap;
 
 /// Stacks go no deeper: what lies below is counted where they end. Recursion may be thousands of frames deep.
@@ -76,8 +77,7 @@ impl Block {
 /// All labels of one or more graphs, each once.
 #[derive(Default)]
 pub(crate) struct Labels {
-    all: Vec<Label>,
-    numbers: HashMap<Label, usize>,
+    all: IndexSet<Label>,
     /// The number of the label that a profile's frame has.
     of_frames: HashMap<u32, usize>,
 }
@@ -87,21 +87,13 @@ impl Labels {
         &self.all[label]
     }
 
-    pub(crate) fn all(&self) -> &[Label] {
-        &self.all
-    }
-
-    fn number(&mut self, label: Label) -> usize {
-        let next = self.all.len();
-        *self.numbers.entry(label).or_insert_with_key(|label| {
-            self.all.push(label.clone());
-            next
-        })
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Label> {
+        self.all.iter()
     }
 
     fn plain(&mut self, name: &str, kind: Kind) -> usize {
         let name = shown(name);
-        self.number(Label { brief: name.clone(), name, module: String::new(), kind })
+        self.all.insert_full(Label { brief: name.clone(), name, module: String::new(), kind }).0
     }
 
     fn frame(&mut self, tops: &Tops, profile: &Profile, number: u32) -> usize {
@@ -115,7 +107,7 @@ impl Labels {
             () => Kind::Function,
         };
         let (name, brief) = (shown(&frame.function), shown(tops.brief(number)));
-        let label = self.number(Label { name, brief, module: shown(&frame.module), kind });
+        let label = self.all.insert_full(Label { name, brief, module: shown(&frame.module), kind }).0;
         self.of_frames.insert(number, label);
         label
     }
@@ -224,19 +216,6 @@ pub(crate) struct Detail {
     pub(crate) least: f64,
     /// About so many frames are drawn, the widest.
     pub(crate) most_frames: usize,
-}
-
-/// Which stacks of a lock are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// Who waited.
-    Waiters,
-    /// Who held it meanwhile; who woke the waiters, where only that is known.
-    Holders,
-}
-
-impl Side {
-    pub(crate) const BOTH: [Side; 2] = [Side::Waiters, Side::Holders];
 }
 
 /// Builds graphs of one profile.

@@ -4,108 +4,72 @@
 
 use prost::Message;
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Profile {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) sample_type: Vec<ValueType>,
-    #[prost(message, repeated, tag = "2")]
-    pub(super) sample: Vec<Sample>,
-    #[prost(message, repeated, tag = "3")]
-    pub(super) mapping: Vec<Mapping>,
-    #[prost(message, repeated, tag = "4")]
-    pub(super) location: Vec<Location>,
-    #[prost(message, repeated, tag = "5")]
-    pub(super) function: Vec<Function>,
-    #[prost(string, repeated, tag = "6")]
-    pub(super) string_table: Vec<String>,
-    #[prost(int64, tag = "9")]
-    pub(super) time_nanos: i64,
-    #[prost(int64, tag = "10")]
-    pub(super) duration_nanos: i64,
-    #[prost(message, optional, tag = "11")]
-    pub(super) period_type: Option<ValueType>,
-    #[prost(int64, tag = "12")]
-    pub(super) period: i64,
-    #[prost(int64, repeated, tag = "13")]
-    pub(super) comment: Vec<i64>,
-    #[prost(int64, tag = "14")]
-    pub(super) default_sample_type: i64,
+/// Messages of these names: each field with its type here, its number, and how it is written.
+macro_rules! messages {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty = $tag:tt [$($kind:tt)*],)* })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, PartialEq, Message)]
+            pub(super) struct $name {
+                $(#[prost($($kind)*, tag = $tag)] pub(super) $field: $type,)*
+            }
+        )*
+    };
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ValueType {
-    #[prost(int64, tag = "1")]
-    pub(super) r#type: i64,
-    #[prost(int64, tag = "2")]
-    pub(super) unit: i64,
-}
-
-/// A stack, the innermost location first, with one value for each sample type.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Sample {
-    #[prost(uint64, repeated, tag = "1")]
-    pub(super) location_id: Vec<u64>,
-    #[prost(int64, repeated, tag = "2")]
-    pub(super) value: Vec<i64>,
-    #[prost(message, repeated, tag = "3")]
-    pub(super) label: Vec<Label>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Label {
-    #[prost(int64, tag = "1")]
-    pub(super) key: i64,
-    #[prost(int64, tag = "2")]
-    pub(super) str: i64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Mapping {
-    #[prost(uint64, tag = "1")]
-    pub(super) id: u64,
-    #[prost(uint64, tag = "3")]
-    pub(super) memory_limit: u64,
-    #[prost(int64, tag = "5")]
-    pub(super) filename: i64,
-    #[prost(int64, tag = "6")]
-    pub(super) build_id: i64,
-    #[prost(bool, tag = "7")]
-    pub(super) has_functions: bool,
-    #[prost(bool, tag = "8")]
-    pub(super) has_filenames: bool,
-    #[prost(bool, tag = "9")]
-    pub(super) has_line_numbers: bool,
-    #[prost(bool, tag = "10")]
-    pub(super) has_inline_frames: bool,
-}
-
-/// An address, with a line for each function that it is in: the one that was inlined into the others first.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Location {
-    #[prost(uint64, tag = "1")]
-    pub(super) id: u64,
-    #[prost(uint64, tag = "2")]
-    pub(super) mapping_id: u64,
-    #[prost(uint64, tag = "3")]
-    pub(super) address: u64,
-    #[prost(message, repeated, tag = "4")]
-    pub(super) line: Vec<Line>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Line {
-    #[prost(uint64, tag = "1")]
-    pub(super) function_id: u64,
-    #[prost(int64, tag = "2")]
-    pub(super) line: i64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Function {
-    #[prost(uint64, tag = "1")]
-    pub(super) id: u64,
-    #[prost(int64, tag = "2")]
-    pub(super) name: i64,
-    #[prost(int64, tag = "4")]
-    pub(super) filename: i64,
+messages! {
+    Profile {
+        sample_type: Vec<ValueType> = 1 [message, repeated],
+        sample: Vec<Sample> = 2 [message, repeated],
+        mapping: Vec<Mapping> = 3 [message, repeated],
+        location: Vec<Location> = 4 [message, repeated],
+        function: Vec<Function> = 5 [message, repeated],
+        string_table: Vec<String> = 6 [string, repeated],
+        time_nanos: i64 = 9 [int64],
+        duration_nanos: i64 = 10 [int64],
+        period_type: Option<ValueType> = 11 [message, optional],
+        period: i64 = 12 [int64],
+        comment: Vec<i64> = 13 [int64, repeated],
+        default_sample_type: i64 = 14 [int64],
+    }
+    ValueType {
+        r#type: i64 = 1 [int64],
+        unit: i64 = 2 [int64],
+    }
+    /// A stack, the innermost location first, with one value for each sample type.
+    Sample {
+        location_id: Vec<u64> = 1 [uint64, repeated],
+        value: Vec<i64> = 2 [int64, repeated],
+        label: Vec<Label> = 3 [message, repeated],
+    }
+    Label {
+        key: i64 = 1 [int64],
+        str: i64 = 2 [int64],
+    }
+    Mapping {
+        id: u64 = 1 [uint64],
+        memory_limit: u64 = 3 [uint64],
+        filename: i64 = 5 [int64],
+        build_id: i64 = 6 [int64],
+        has_functions: bool = 7 [bool],
+        has_filenames: bool = 8 [bool],
+        has_line_numbers: bool = 9 [bool],
+        has_inline_frames: bool = 10 [bool],
+    }
+    /// An address, with a line for each function that it is in: the one that was inlined into the others first.
+    Location {
+        id: u64 = 1 [uint64],
+        mapping_id: u64 = 2 [uint64],
+        address: u64 = 3 [uint64],
+        line: Vec<Line> = 4 [message, repeated],
+    }
+    Line {
+        function_id: u64 = 1 [uint64],
+        line: i64 = 2 [int64],
+    }
+    Function {
+        id: u64 = 1 [uint64],
+        name: i64 = 2 [int64],
+        filename: i64 = 4 [int64],
+    }
 }

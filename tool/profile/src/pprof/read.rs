@@ -1,8 +1,8 @@
 //! From the file back to what is compared. Whatever the file holds, reading it ends with a summary or an error: every
 //! reference is looked up, every size is bounded before memory is taken for it.
 
+use super::form::{FOR_PROGRAMS, Facts, HELD, LOCK, LockFacts, PROCESS, SAMPLE_TYPES, TAKEN, WAITED};
 use super::proto::{Location, Profile, Sample};
-use super::{FOR_PROGRAMS, Facts, HELD, LOCK, LockFacts, PROCESS, SAMPLE_TYPES, TAKEN, WAITED};
 use crate::json::check_version;
 use crate::summary::{self, LockSummary, Noise, Summary, path, short};
 use ondeck_report::wording::list_some;
