@@ -27,29 +27,33 @@ use sys::bindings::{
 pub const STACK_BYTES: u32 = 8 << 10;
 
 /// The number of the call.
-pub(crate) const FUTEX: u64 = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
+pub(crate) const FUTEX: u64 = libc::SYS_futex as u64;
 
-/// The numbers of `op` without the flags for private futexes and for the clock.
+/// What `op` may be, without the flags for private futexes and for the clock.
 pub(crate) mod op {
-    pub(crate) const WAIT: u32 = 0;
-    pub(crate) const WAKE: u32 = 1;
-    pub(crate) const REQUEUE: u32 = 3;
-    pub(crate) const CMP_REQUEUE: u32 = 4;
-    pub(crate) const WAKE_OP: u32 = 5;
-    pub(crate) const LOCK_PI: u32 = 6;
-    pub(crate) const WAIT_BITSET: u32 = 9;
-    pub(crate) const WAKE_BITSET: u32 = 10;
-    pub(crate) const WAIT_REQUEUE_PI: u32 = 11;
-    pub(crate) const CMP_REQUEUE_PI: u32 = 12;
-    pub(crate) const LOCK_PI2: u32 = 13;
-    /// What is left of an `op` without the flags.
-    pub(crate) const COMMAND: u32 = 0x7f;
+    use libc::{
+        FUTEX_CLOCK_REALTIME, FUTEX_CMP_REQUEUE, FUTEX_CMP_REQUEUE_PI, FUTEX_LOCK_PI, FUTEX_LOCK_PI2,
+        FUTEX_PRIVATE_FLAG, FUTEX_REQUEUE, FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI, FUTEX_WAKE,
+        FUTEX_WAKE_BITSET, FUTEX_WAKE_OP,
+    };
+
     /// The flags: for futexes of one process, and for the clock of the day.
-    pub(crate) const FLAGS: [u32; 4] = [0, 128, 256, 384];
+    pub(crate) const FLAGS: [i32; 4] =
+        [0, FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME];
     /// In these a thread sleeps.
-    pub(crate) const WAITING: [u32; 5] = [WAIT, WAIT_BITSET, LOCK_PI, LOCK_PI2, WAIT_REQUEUE_PI];
+    pub(crate) const WAITING: [i32; 5] =
+        [FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_LOCK_PI, FUTEX_LOCK_PI2, FUTEX_WAIT_REQUEUE_PI];
     /// These return how many they have woken.
-    pub(crate) const WAKING: [u32; 6] = [WAKE, WAKE_BITSET, WAKE_OP, REQUEUE, CMP_REQUEUE, CMP_REQUEUE_PI];
+    const WAKING: [i32; 6] =
+        [FUTEX_WAKE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP, FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_CMP_REQUEUE_PI];
+
+    pub(crate) fn waits(op: i32) -> bool {
+        WAITING.contains(&(op & libc::FUTEX_CMD_MASK))
+    }
+
+    pub(crate) fn wakes(op: i32) -> bool {
+        WAKING.contains(&(op & libc::FUTEX_CMD_MASK))
+    }
 }
 
 /// Registers that a walk begins with, in the order in which a record has them: frame pointer, stack pointer, address of the
@@ -97,14 +101,13 @@ pub(crate) fn open(
     thread: u32,
     cpu: u32,
     begin: CountingStart,
-    stack_bytes: u32,
 ) -> io::Result<OwnedFd> {
-    let id = if which == EventKind::Wait { points.enter.id } else { points.exit.id };
+    let id = if which == EventKind::Wait { points.enter } else { points.exit };
     let mut attr = attributes(id, begin);
     if which != EventKind::Return {
         attr.sample_type |= PERF_SAMPLE_REGS_USER as u64 | PERF_SAMPLE_STACK_USER as u64;
         attr.sample_regs_user = REGISTERS;
-        attr.sample_stack_user = stack_bytes;
+        attr.sample_stack_user = STACK_BYTES;
     }
     // What is loaded, started and ended; one event is enough to tell.
     let tells = u64::from(which == EventKind::Wait);

@@ -20,6 +20,7 @@ use crate::elf;
 use crate::module::{Elf, Module};
 use crate::process::{parent, threads};
 use crate::walk::{Cache, Walker};
+use indexmap::IndexSet;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -109,39 +110,39 @@ const NO_FILES: [&[u8]; 3] = [b"/memfd:", b"/SYSV", b"/dev/zero"];
 /// Each stack of an image once, as long as there is room. A program may have stacks without end.
 #[derive(Default)]
 struct Stacks {
-    list: Vec<Vec<u64>>,
-    numbers: HashMap<(usize, Vec<u64>), u32>,
+    list: IndexSet<(usize, Vec<u64>)>,
     n_addresses: usize,
     /// How often one was given that is cut.
     n_cut: u64,
 }
 
 impl Stacks {
-    /// So many addresses are kept of whole stacks, twice: 16 MB, and some more for what is added up for each. That is 30,000
-    /// stacks of usual depth.
+    /// So many addresses are kept of whole stacks: 8 MB, and some more for what is added up for each. That is 30,000 stacks of
+    /// usual depth.
     const MOST: usize = 1 << 20;
     /// Then so many of each new one, which still tell who waits.
     const INNERMOST: usize = 8;
     /// So many addresses in all. Then a new stack is empty.
     const MOST_OF_ALL: usize = 2 * Self::MOST;
 
-    fn number(&mut self, image: usize, mut addresses: Vec<u64>) -> u32 {
-        let key = (image, addresses);
-        if let Some(known) = self.numbers.get(&key) {
-            return *known;
+    fn number(&mut self, image: usize, addresses: Vec<u64>) -> u32 {
+        let mut stack = (image, addresses);
+        if let Some(known) = self.list.get_index_of(&stack) {
+            return known as u32;
         }
-        addresses = key.1;
         if self.n_addresses >= Self::MOST {
             self.n_cut += 1;
-            addresses.truncate(if self.n_addresses < Self::MOST_OF_ALL { Self::INNERMOST } else { 0 });
+            stack.1.truncate(if self.n_addresses < Self::MOST_OF_ALL { Self::INNERMOST } else { 0 });
         }
-        let Stacks { list, numbers, n_addresses, .. } = self;
-        *numbers.entry((image, addresses)).or_insert_with_key(|(_, addresses)| {
-            // An empty one takes room, too.
-            *n_addresses += addresses.len() + 1;
-            list.push(addresses.clone());
-            list.len() as u32 - 1
-        })
+        // An empty one takes room, too.
+        let room = stack.1.len() + 1;
+        let (number, is_new) = self.list.insert_full(stack);
+        self.n_addresses += if is_new { room } else { 0 };
+        number as u32
+    }
+
+    fn addresses(&self, number: u32) -> &[u64] {
+        self.list.get_index(number as usize).map_or(&[], |(_, addresses)| addresses)
     }
 }
 
@@ -317,7 +318,7 @@ impl Images {
 
     /// The addresses of a stack, the innermost first.
     pub(crate) fn addresses(&self, stack: u32) -> &[u64] {
-        self.stacks.list.get(stack as usize).map_or(&[], Vec::as_slice)
+        self.stacks.addresses(stack)
     }
 }
 
@@ -441,14 +442,14 @@ mod tests {
         stacks.n_addresses = Stacks::MOST;
         assert_eq!((stacks.number(0, whole(0)), stacks.n_cut), (first, 0), "a known one is whole");
         let cut = stacks.number(0, whole(1000));
-        assert_eq!(stacks.list[cut as usize], whole(1000)[..Stacks::INNERMOST]);
+        assert_eq!(stacks.addresses(cut), &whole(1000)[..Stacks::INNERMOST]);
         let mut other_end = whole(1000);
         other_end[20] = 7;
         assert_eq!((stacks.number(0, other_end), stacks.n_cut), (cut, 2));
         assert_ne!(stacks.number(1, whole(1000)), cut, "another program's");
         stacks.n_addresses = Stacks::MOST_OF_ALL;
         let empty = stacks.number(0, whole(2000));
-        assert!(stacks.list[empty as usize].is_empty());
+        assert!(stacks.addresses(empty).is_empty());
         assert_eq!((stacks.number(0, whole(3000)), stacks.n_cut), (empty, 5));
         // Each new one takes some of the room, so there are not more of them than that.
         assert!(stacks.n_addresses > Stacks::MOST_OF_ALL);

@@ -59,7 +59,7 @@ pub(crate) struct Wake {
     pub(crate) at: u64,
     pub(crate) image: usize,
     pub(crate) address: u64,
-    pub(crate) op: u32,
+    pub(crate) op: i32,
     pub(crate) stack: u32,
     pub(crate) woken: i64,
 }
@@ -132,7 +132,7 @@ impl Pairs {
 
     /// A call has woken somebody: those that have waited longest, as the kernel does.
     pub(crate) fn woke(&mut self, wake: Wake) {
-        if !op::WAKING.contains(&(wake.op & op::COMMAND)) {
+        if !op::wakes(wake.op) {
             return;
         }
         let key = (wake.image, wake.address);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     fn woke(pairs: &mut Pairs, stack: u32, at: u64, address: u64, woken: i64) {
-        pairs.woke(Wake { at, image: 0, address, op: op::WAKE | 128, stack, woken });
+        pairs.woke(Wake { at, image: 0, address, op: libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, stack, woken });
     }
 
     fn returned(pairs: &mut Pairs, thread: u32, at: u64, result: i64) {

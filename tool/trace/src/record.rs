@@ -37,7 +37,7 @@ pub(crate) struct RecordOrigin {
 pub(crate) struct Call<'a> {
     pub(crate) about: RecordOrigin,
     pub(crate) address: u64,
-    pub(crate) op: u32,
+    pub(crate) op: i32,
     /// In the order of their numbers; empty for a process of 32 bits, whose stack cannot be walked here.
     pub(crate) registers: [u64; N_REGISTERS],
     pub(crate) stack: &'a [u8],
@@ -94,11 +94,11 @@ fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
     let length = rest.u32()?;
     let data = Bytes(rest.take(length as usize)?);
     let which = u16::from_ne_bytes(data.0.get(..2)?.try_into().ok()?);
-    let is_exit = which == points.exit.id;
+    let is_exit = which == points.exit;
     if is_exit && rest.0.is_empty() {
-        return Some(Record::Return { about, result: data.at(points.exit.result)? as i64 });
+        return Some(Record::Return { about, result: data.at(points.result)? as i64 });
     }
-    if !is_exit && which != points.enter.id {
+    if !is_exit && which != points.enter {
         return None;
     }
     let mut registers = [0; N_REGISTERS];
@@ -117,16 +117,16 @@ fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
     let stack = &copied[..used];
     if is_exit {
         let (address, op) = arguments(&registers);
-        let woken = data.at(points.exit.result)? as i64;
+        let woken = data.at(points.result)? as i64;
         return Some(Record::Wake { call: Call { about, address, op, registers, stack }, woken });
     }
-    let (address, op) = (data.at(points.enter.address)?, data.at(points.enter.op)? as u32);
+    let (address, op) = (data.at(points.address)?, data.at(points.op)? as i32);
     Some(Record::Wait(Call { about, address, op, registers, stack }))
 }
 
 /// The first two arguments of a system call that returns, as far as registers still have them.
-fn arguments(registers: &[u64; N_REGISTERS]) -> (u64, u32) {
-    if cfg!(target_arch = "x86_64") { (registers[1], registers[0] as u32) } else { (0, 0) }
+fn arguments(registers: &[u64; N_REGISTERS]) -> (u64, i32) {
+    if cfg!(target_arch = "x86_64") { (registers[1], registers[0] as i32) } else { (0, 0) }
 }
 
 fn lost<'a>(n: u64, bytes: &[u8]) -> Option<Record<'a>> {
@@ -166,11 +166,6 @@ impl<'a> Bytes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracefs::{Enter, Exit};
-
-    fn points() -> Tracepoints {
-        Tracepoints { enter: Enter { id: 522, address: 16, op: 24 }, exit: Exit { id: 521, result: 16 } }
-    }
 
     fn words(words: &[u64]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_ne_bytes()).collect()
@@ -202,7 +197,7 @@ mod tests {
     #[test]
     fn a_call_has_its_address_registers_and_the_used_part_of_its_stack() {
         let bytes = call();
-        let Some(Record::Wait(call)) = Record::parse(&points(), SAMPLE, 0, &bytes) else { panic!("no call") };
+        let Some(Record::Wait(call)) = Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes) else { panic!("no call") };
         assert_eq!((call.about, call.address, call.op), (ABOUT, 0x1000, 128));
         assert_eq!(call.registers[..3], [1, 2, 3]);
         assert_eq!(call.stack, 0xaaaa_u64.to_ne_bytes());
@@ -212,7 +207,9 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     fn a_wake_has_its_arguments_from_registers() {
         let bytes = [head(521, &[202, 3]), registers_and_stack()].concat();
-        let Some(Record::Wake { call, woken }) = Record::parse(&points(), SAMPLE, 0, &bytes) else { panic!("no wake") };
+        let Some(Record::Wake { call, woken }) = Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes) else {
+            panic!("no wake")
+        };
         assert_eq!((call.about, call.address, call.op, woken), (ABOUT, 2, 1, 3));
     }
 
@@ -220,16 +217,19 @@ mod tests {
     fn returns_ends_and_losses_are_read() {
         let bytes = head(521, &[202, (-110_i64) as u64]);
         let expected = Record::Return { about: ABOUT, result: -110 };
-        assert_eq!(Record::parse(&points(), SAMPLE, 0, &bytes), Some(expected));
-        assert_eq!(Record::parse(&points(), LOST, 0, &words(&[5, 12, 0, 99])), Some(Record::Lost { at: 99, n: 12 }));
+        assert_eq!(Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes), Some(expected));
+        assert_eq!(
+            Record::parse(&Tracepoints::SOME, LOST, 0, &words(&[5, 12, 0, 99])),
+            Some(Record::Lost { at: 99, n: 12 })
+        );
         let bytes = words(&[7 | 6 << 32, 8 | 6 << 32, 55, 0, 0]);
         let (pid, thread, at) = (7, 8, 55);
-        assert_eq!(Record::parse(&points(), FORK, 0, &bytes), Some(Record::Forked { at, pid, parent: 6 }));
-        assert_eq!(Record::parse(&points(), EXIT, 0, &bytes), Some(Record::Ended { at, pid, thread }));
+        assert_eq!(Record::parse(&Tracepoints::SOME, FORK, 0, &bytes), Some(Record::Forked { at, pid, parent: 6 }));
+        assert_eq!(Record::parse(&Tracepoints::SOME, EXIT, 0, &bytes), Some(Record::Ended { at, pid, thread }));
         let mapped =
             [words(&[7 | 8 << 32, 0x1000, 0x2000, 0x3000, 8 | 1 << 32, 99, 0, 0]), b"/lib/a.so\0\0\0\0\0\0\0".to_vec()];
         let mapped = [mapped.concat(), words(&[7 | 8 << 32, 99])].concat();
-        let Some(Record::Mapped { mapping, path, .. }) = Record::parse(&points(), MMAP2, 0, &mapped) else {
+        let Some(Record::Mapped { mapping, path, .. }) = Record::parse(&Tracepoints::SOME, MMAP2, 0, &mapped) else {
             panic!("not mapped")
         };
         let expected =
@@ -241,10 +241,10 @@ mod tests {
     fn what_is_cut_off_is_nothing() {
         let bytes = call();
         for n in 0..bytes.len() {
-            assert_eq!(Record::parse(&points(), SAMPLE, 0, &bytes[..n]), None, "{n}");
+            assert_eq!(Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes[..n]), None, "{n}");
         }
         for kind in 0..30 {
-            assert_eq!(Record::parse(&points(), kind, u16::MAX, &[1; 3]), None);
+            assert_eq!(Record::parse(&Tracepoints::SOME, kind, u16::MAX, &[1; 3]), None);
         }
     }
 }

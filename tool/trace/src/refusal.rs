@@ -1,26 +1,48 @@
 //! Why the kernel does not tell, and what to do about it.
 
-use std::fmt;
 use std::io;
 
 /// Why nothing can be traced. Its text is one sentence or two, and ends with what helps.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// There is no process with this number.
+    #[error(
+        "--pid {0}: there is no such process; accepted: the number of a process that runs, as pidof PROGRAM prints it"
+    )]
     NoProcess(u32),
     /// The process is somebody else's.
+    #[error("process {0} belongs to another user, so only root may watch it")]
     OtherUser(u32),
     /// The file system of the kernel's tracepoints is not mounted.
+    #[error("the kernel's tracepoints are not mounted. Mount them: sudo mount -t tracefs nodev /sys/kernel/tracing")]
     NoTracefs,
     /// It is, but not for this user.
+    #[error("you may not read the kernel's tracepoints in /sys/kernel/tracing, which usually only root may")]
     Unreadable,
     /// The kernel was built without tracepoints for system calls.
+    #[error(
+        "this kernel has no tracepoints for system calls (CONFIG_FTRACE_SYSCALLS), so it cannot show futex calls. \
+         Record pthread mutexes without the kernel: ondeck profile -- PROGRAM"
+    )]
     NoTracepoints,
     /// This user may not open events; the value of `kernel.perf_event_paranoid`.
+    #[error(
+        "you may not trace system calls, because kernel.perf_event_paranoid is {0}. Allow it to all users: \
+         sudo sysctl kernel.perf_event_paranoid=-1"
+    )]
     Paranoid(i32),
     /// The system call for events is not there, or is refused whatever the user's rights are.
+    #[error(
+        "the system call perf_event_open is blocked here, as it is in many containers. Run ondeck outside the \
+         container, or allow it: docker run --cap-add PERFMON --security-opt seccomp=unconfined ..."
+    )]
     Sealed,
     /// Events are open files, and there may not be so many.
+    #[error(
+        "{needed} events are needed, three for each thread and CPU, and no more than {limit} files may be open. Raise the \
+         limit: {}",
+        raise(*.needed, *.most)
+    )]
     TooManyFiles {
         /// How many events are needed.
         needed: usize,
@@ -30,8 +52,10 @@ pub enum Refusal {
         most: u64,
     },
     /// Memory for records cannot be had.
+    #[error("the kernel has no memory for samples ({0}). Ask for less, for example: --max-mb 16")]
     NoMemory(io::Error),
     /// Anything else: what was tried, and how the kernel answered.
+    #[error("{0}: {1}")]
     Other(&'static str, io::Error),
 }
 
@@ -47,54 +71,13 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::NoProcess(pid) => write!(
-                f,
-                "--pid {pid}: there is no such process; accepted: the number of a process that runs, as pidof PROGRAM prints it"
-            ),
-            Refusal::OtherUser(pid) => {
-                write!(f, "process {pid} belongs to another user, so only root may watch it")
-            }
-            Refusal::NoTracefs => f.write_str(
-                "the kernel's tracepoints are not mounted. Mount them: sudo mount -t tracefs nodev /sys/kernel/tracing",
-            ),
-            Refusal::Unreadable => f.write_str(
-                "you may not read the kernel's tracepoints in /sys/kernel/tracing, which usually only root may",
-            ),
-            Refusal::NoTracepoints => f.write_str(
-                "this kernel has no tracepoints for system calls (CONFIG_FTRACE_SYSCALLS), so it cannot show futex calls. \
-                 Record pthread mutexes without the kernel: ondeck profile -- PROGRAM",
-            ),
-            Refusal::Paranoid(level) => write!(
-                f,
-                "you may not trace system calls, because kernel.perf_event_paranoid is {level}. Allow it to all users: \
-                 sudo sysctl kernel.perf_event_paranoid=-1"
-            ),
-            Refusal::Sealed => f.write_str(
-                "the system call perf_event_open is blocked here, as it is in many containers. Run ondeck outside the \
-                 container, or allow it: docker run --cap-add PERFMON --security-opt seccomp=unconfined ...",
-            ),
-            Refusal::TooManyFiles { needed, limit, most } => {
-                let wanted = (needed + 256).next_power_of_two();
-                let is_enough = wanted as u64 <= *most;
-                let first = if is_enough { String::new() } else { format!("sudo sysctl fs.nr_open={wanted} && ") };
-                write!(
-                    f,
-                    "{needed} events are needed, three for each thread and CPU, and no more than {limit} files may be open. \
-                     Raise the limit: {first}ulimit -n {wanted}"
-                )
-            }
-            Refusal::NoMemory(error) => {
-                write!(f, "the kernel has no memory for samples ({error}). Ask for less, for example: --max-mb 16")
-            }
-            Refusal::Other(what, error) => write!(f, "{what}: {error}"),
-        }
-    }
+/// The command that allows so many events.
+fn raise(needed: usize, most: u64) -> String {
+    let wanted = (needed + 256).next_power_of_two();
+    let is_enough = wanted as u64 <= most;
+    let first = if is_enough { String::new() } else { format!("sudo sysctl fs.nr_open={wanted} && ") };
+    format!("{first}ulimit -n {wanted}")
 }
-
-impl std::error::Error for Refusal {}
 
 #[cfg(test)]
 mod tests {

@@ -46,7 +46,7 @@ impl Sleeper {
     /// The futex it sleeps for, if that is what it does.
     pub(crate) fn futex(&self) -> Option<u64> {
         let [address, op] = self.arguments;
-        (self.call == FUTEX && op::WAITING.contains(&(op as u32 & op::COMMAND))).then_some(address)
+        (self.call == FUTEX && op::waits(op as i32)).then_some(address)
     }
 }
 
@@ -91,6 +91,12 @@ fn walker(pid: u32) -> Option<Walker> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    fn until(is_found: impl Fn() -> bool) {
+        let looks = (0..1000).take_while(|_| !is_found()).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
+        assert!(looks.count() < 1000, "it is not found");
+    }
 
     #[inline(never)]
     fn sleeps_here(pipe: i32, tell: &std::sync::mpsc::Sender<u32>) {
@@ -113,12 +119,7 @@ mod tests {
         let here = sleeps_here as *const () as u64;
         let is_here = |addresses: &Vec<u64>| addresses.iter().any(|address| (here..here + 2000).contains(address));
         assert!(slept_ns(std::process::id(), thread).is_none_or(|ns| ns < 10_000_000_000));
-        let mut looks = 0;
-        while !stack_of_sleeper(std::process::id(), thread).as_ref().is_some_and(is_here) {
-            looks += 1;
-            assert!(looks < 1000, "it is not found");
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
+        until(|| stack_of_sleeper(std::process::id(), thread).as_ref().is_some_and(is_here));
         // SAFETY: a pipe of ours, and a byte.
         assert_eq!(unsafe { libc::write(pipe[1], [0_u8].as_ptr().cast(), 1) }, 1);
         sleeper.join().unwrap();
@@ -146,12 +147,7 @@ mod tests {
             });
             let thread = told.recv().unwrap();
             let futex = || Sleeper::find(std::process::id(), thread)?.futex();
-            let mut looks = 0;
-            while futex() != Some(word.as_ptr() as u64) {
-                looks += 1;
-                assert!(looks < 1000, "it is not found");
-                std::thread::sleep(std::time::Duration::from_millis(2));
-            }
+            until(|| futex() == Some(word.as_ptr() as u64));
             word.store(8, std::sync::atomic::Ordering::Relaxed);
             // SAFETY: a word of ours.
             unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };

@@ -80,13 +80,18 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    #[test]
-    fn it_runs_when_it_is_let_go_and_not_before() {
+    /// A program that will make a file, which is given with its directory.
+    fn held() -> (PausedProcess, std::path::PathBuf, tempfile::TempDir) {
         let directory = tempfile::tempdir().unwrap();
         let mark = directory.path().join("mark");
         let mut command = Command::new("touch");
         command.arg(&mark);
-        let held = PausedProcess::new(command).unwrap();
+        (PausedProcess::new(command).unwrap(), mark, directory)
+    }
+
+    #[test]
+    fn it_runs_when_it_is_let_go_and_not_before() {
+        let (held, mark, _directory) = held();
         let pid = held.pid();
         std::thread::sleep(Duration::from_millis(50));
         assert!(!mark.exists());
@@ -103,12 +108,7 @@ mod tests {
 
     #[test]
     fn it_ends_if_it_is_never_let_go() {
-        let directory = tempfile::tempdir().unwrap();
-        let mark = directory.path().join("mark");
-        let mut command = Command::new("touch");
-        command.arg(&mark);
-        let held = PausedProcess::new(command).unwrap();
-        let PausedProcess { gate, spawning, .. } = held;
+        let (PausedProcess { gate, spawning, .. }, mark, _directory) = held();
         drop(gate);
         let status = spawning.join().unwrap().unwrap().wait().unwrap();
         assert_eq!((status.code(), mark.exists()), (Some(127), false));

@@ -6,25 +6,16 @@ use crate::refusal::Refusal;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The calls and the returns of the system call `futex`.
+/// The calls and the returns of the system call `futex`: their numbers, and where their fields are, counted from the start of
+/// their data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tracepoints {
-    pub(crate) enter: Enter,
-    pub(crate) exit: Exit,
-}
-
-/// Where the fields of a call are, counted from the start of its data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Enter {
-    pub(crate) id: u16,
+    /// The number of a call, and its fields.
+    pub(crate) enter: u16,
     pub(crate) address: usize,
     pub(crate) op: usize,
-}
-
-/// Where the field of a return is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Exit {
-    pub(crate) id: u16,
+    /// The number of a return, and its field.
+    pub(crate) exit: u16,
     pub(crate) result: usize,
 }
 
@@ -32,6 +23,9 @@ pub(crate) struct Exit {
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 impl Tracepoints {
+    /// For tests: those of one kernel.
+    pub(crate) const SOME: Tracepoints = Tracepoints { enter: 522, address: 16, op: 24, exit: 521, result: 16 };
+
     pub(crate) fn find() -> Result<Tracepoints, Refusal> {
         Tracepoints::find_in(&PLACES.map(Path::new))
     }
@@ -51,15 +45,12 @@ impl Tracepoints {
     fn read(directory: &Path) -> Result<Tracepoints, Refusal> {
         let format = |name: &str| read_format(directory.join(name).join("format"));
         let (enter, exit) = (format("sys_enter_futex")?, format("sys_exit_futex")?);
-        let of_enter = || {
-            let field = |name| offset(&enter, name);
-            Some(Enter { id: id(&enter)?, address: field("uaddr")?, op: field("op")? })
+        let of_both = || {
+            let [address, op] = ["uaddr", "op"].map(|name| offset(&enter, name));
+            let (address, op, result) = (address?, op?, offset(&exit, "ret")?);
+            Some(Tracepoints { enter: id(&enter)?, address, op, exit: id(&exit)?, result })
         };
-        let of_exit = || Some(Exit { id: id(&exit)?, result: offset(&exit, "ret")? });
-        match (of_enter(), of_exit()) {
-            (Some(enter), Some(exit)) => Ok(Tracepoints { enter, exit }),
-            _ => Err(Refusal::NoTracepoints),
-        }
+        of_both().ok_or(Refusal::NoTracepoints)
     }
 }
 
@@ -107,9 +98,7 @@ mod tests {
     fn numbers_and_places_are_those_of_the_kernel() {
         let directory = mounted(ENTER, EXIT);
         let nowhere = Path::new("/nowhere/at/all");
-        let found = Tracepoints::find_in(&[nowhere, directory.path()]).unwrap();
-        let enter = Enter { id: 522, address: 16, op: 24 };
-        assert_eq!(found, Tracepoints { enter, exit: Exit { id: 521, result: 16 } });
+        assert_eq!(Tracepoints::find_in(&[nowhere, directory.path()]).unwrap(), Tracepoints::SOME);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! All of it together: events for a process, and what is read from their rings.
 
-use crate::event::{self, CountingStart, EventKind, FUTEX, Files, STACK_BYTES};
+use crate::event::{self, CountingStart, EventKind, FUTEX, Files};
 use crate::image::{Image, Images, Mapping};
 use crate::pair::{OpenCall, Pairs, Wait, Wake};
 use crate::process::threads;
@@ -8,7 +8,7 @@ use crate::record::{Call, Record, RecordOrigin};
 use crate::refusal::Refusal;
 use crate::ring::{Place, Ring};
 use crate::sleeper::{Sleeper, slept_ns};
-use crate::tracefs::{Enter, Exit, Tracepoints};
+use crate::tracefs::Tracepoints;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -25,19 +25,19 @@ pub struct Tracer {
     events: Vec<OwnedFd>,
     images: Images,
     pairs: Pairs,
-    /// What was read, until all CPUs have told what was before.
-    later: Vec<WaitEvent>,
+    /// What was read and when it was, until all CPUs have told what was before.
+    later: Vec<(u64, WaitEvent)>,
     lost: u64,
 }
 
-/// What concerns waits, in the order of time.
+/// What concerns waits.
 #[derive(Clone, Copy, Debug)]
 enum WaitEvent {
     Call(OpenCall),
     Return(RecordOrigin, i64),
     Woke(Wake),
-    Ended { at: u64, thread: u32 },
-    Lost { at: u64 },
+    Ended(u32),
+    Lost,
 }
 
 /// What happens to images.
@@ -45,17 +45,6 @@ enum ImageEvent {
     Fork { pid: u32, parent: u32 },
     Exec { pid: u32 },
     Map { pid: u32, mapping: Mapping, path: PathBuf },
-}
-
-impl WaitEvent {
-    fn at(&self) -> u64 {
-        match self {
-            WaitEvent::Call(begun) => begun.about.at,
-            WaitEvent::Return(about, _) => about.at,
-            WaitEvent::Woke(wake) => wake.at,
-            WaitEvent::Ended { at, .. } | WaitEvent::Lost { at } => *at,
-        }
-    }
 }
 
 impl Tracer {
@@ -105,7 +94,7 @@ impl Tracer {
             let stack = self.images.stack(image, &sleeper.registers, &sleeper.stack);
             let at = now.saturating_sub(slept_ns(pid, thread).unwrap_or(0));
             let about = RecordOrigin { pid, thread, at };
-            self.later.push(WaitEvent::Call(OpenCall::new(about, image, address, stack)));
+            self.later.push((at, WaitEvent::Call(OpenCall::new(about, image, address, stack))));
         }
     }
 
@@ -130,8 +119,7 @@ impl Tracer {
     /// its address at 16 and its operation at 24, a return has 521 and its result at 16.
     #[doc(hidden)]
     pub fn of_file(file: OwnedFd, ring_bytes: usize) -> std::io::Result<Tracer> {
-        let points = Tracepoints { enter: Enter { id: 522, address: 16, op: 24 }, exit: Exit { id: 521, result: 16 } };
-        let mut tracer = Tracer::empty(points, Files { limit: 0, most: 0 });
+        let mut tracer = Tracer::empty(Tracepoints::SOME, Files { limit: 0, most: 0 });
         tracer.rings.push((Ring::map(&file, ring_bytes)?, file));
         Ok(tracer)
     }
@@ -142,7 +130,7 @@ impl Tracer {
         for thread in threads {
             for (index, cpu) in cpus.iter().enumerate() {
                 for which in EventKind::ALL {
-                    let event = match event::open(&self.points, which, *thread, *cpu, begin, STACK_BYTES) {
+                    let event = match event::open(&self.points, which, *thread, *cpu, begin) {
                         Ok(event) => event,
                         // The thread has ended meanwhile.
                         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => break,
@@ -202,7 +190,7 @@ impl Tracer {
                 }
                 Some(Record::Lost { at, n }) => {
                     *lost = lost.saturating_add(n);
-                    later.push(WaitEvent::Lost { at });
+                    later.push((at, WaitEvent::Lost));
                 }
                 _ => {}
             });
@@ -225,17 +213,17 @@ impl Tracer {
                     let image = images.at(call.about.pid, call.about.at);
                     let stack = images.stack(image, &call.registers, call.stack);
                     let Call { about, address, .. } = call;
-                    later.push(WaitEvent::Call(OpenCall::new(about, image, address, stack)));
+                    later.push((about.at, WaitEvent::Call(OpenCall::new(about, image, address, stack))));
                 }
                 Some(Record::Wake { call, woken }) => {
                     let image = images.at(call.about.pid, call.about.at);
                     let stack = images.stack(image, &call.registers, call.stack);
                     let Call { about: RecordOrigin { at, .. }, address, op, .. } = call;
-                    later.push(WaitEvent::Woke(Wake { at, image, address, op, stack, woken }));
+                    later.push((at, WaitEvent::Woke(Wake { at, image, address, op, stack, woken })));
                 }
-                Some(Record::Return { about, result }) => later.push(WaitEvent::Return(about, result)),
+                Some(Record::Return { about, result }) => later.push((about.at, WaitEvent::Return(about, result))),
                 Some(Record::Ended { at, pid, thread }) => {
-                    later.push(WaitEvent::Ended { at, thread });
+                    later.push((at, WaitEvent::Ended(thread)));
                     images.ended(pid, thread, at);
                 }
                 _ => {}
@@ -245,15 +233,15 @@ impl Tracer {
     }
 
     fn pair(&mut self, until: u64, each: impl FnMut(Wait)) {
-        self.later.sort_by_key(WaitEvent::at);
-        let n = self.later.partition_point(|happened| happened.at() <= until);
-        for happened in self.later.drain(..n) {
+        self.later.sort_by_key(|(at, _)| *at);
+        let n = self.later.partition_point(|(at, _)| *at <= until);
+        for (at, happened) in self.later.drain(..n) {
             match happened {
                 WaitEvent::Call(begun) => self.pairs.call(begun),
                 WaitEvent::Return(about, result) => self.pairs.returned(about, result),
                 WaitEvent::Woke(wake) => self.pairs.woke(wake),
-                WaitEvent::Ended { at, thread } => self.pairs.ended(thread, at),
-                WaitEvent::Lost { .. } => self.pairs.lost(),
+                WaitEvent::Ended(thread) => self.pairs.ended(thread, at),
+                WaitEvent::Lost => self.pairs.lost(),
             }
         }
         self.pairs.settled(until, each);
