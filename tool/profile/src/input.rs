@@ -77,9 +77,7 @@ mod tests {
 
     #[test]
     fn both_forms_are_known_by_their_content() {
-        let directory = std::env::temp_dir().join(format!("ondeck-input-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let path = directory.join("profile");
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         for bytes in [write(&toy()), to_json(&toy()).into_bytes(), gzip(to_json(&toy()).as_bytes())] {
             std::fs::write(&path, &bytes).unwrap();
             assert!(is_profile(&path));
@@ -92,7 +90,7 @@ mod tests {
             what.starts_with(&path.display().to_string()) && what.contains("neither compressed nor JSON"),
             "{what}"
         );
-        std::fs::remove_dir_all(&directory).unwrap();
+        std::fs::remove_file(&path).unwrap();
         assert!(!is_profile(&path));
         assert!(read_profile(&path).unwrap_err().to_string().contains("cannot be read: No such file"));
     }

@@ -7,6 +7,7 @@
 
 mod charts;
 mod lock;
+mod parts;
 mod stacks;
 mod table;
 #[cfg(test)]
@@ -15,15 +16,15 @@ mod tests;
 use crate::findings::{Findings, findings};
 use crate::flamegraph::tree::{Block, Detail, Graphs};
 use crate::flamegraph::{self, class, described, frames, height, is_drawn};
-use crate::names::{middle, shown};
-use crate::profile::{Lock, Profile, State};
+use crate::names::middle;
+use crate::profile::{Profile, State};
 use crate::rows::Side;
 use crate::words;
 use crate::wrappers::Tops;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use ondeck_report::drawing::intervals_in_page;
 use ondeck_report::html::{BASICS, head, json};
 use ondeck_report::wording::{counted, plain};
+use parts::{command_box, legend, name, noted, prose};
 use serde::Serialize;
 use std::sync::LazyLock;
 
@@ -33,8 +34,6 @@ const SCRIPT: &str = include_str!("page/page.js");
 static STYLES: LazyLock<String> = LazyLock::new(|| flamegraph::colours() + flamegraph::STYLE + STYLE);
 /// So many locks have a section of their own.
 const MOST_DETAILS: usize = 50;
-/// So many of them are open at first.
-const OPEN: usize = 3;
 /// What a graph of all locks shows, and one of a lock.
 const DETAIL: Detail = Detail { least: 0.001, most_frames: 800 };
 const DETAIL_OF_LOCK: Detail = Detail { least: 0.003, most_frames: 250 };
@@ -64,11 +63,12 @@ pub fn page(profile: &Profile) -> String {
     let found = findings(profile);
     let waited = words::waited(profile);
     let detailed: Vec<usize> = waited.iter().take(MOST_DETAILS).map(|(index, _)| *index).collect();
-    let first = waited
-        .first()
-        .map(|(index, lock)| (*lock, Side::BOTH.map(|side| (side, graphs.one(*index, side, DETAIL_OF_FIRST)))));
-    let all = Side::BOTH.map(|side| (side, graphs.all(side, DETAIL)));
-    let first = first.map_or(html! {}, |(lock, sides)| first_flames(profile, lock, &sides, &graphs));
+    let first = waited.first().map(|(index, lock)| {
+        let sides = Side::BOTH.map(|side| graphs.one(*index, side, DETAIL_OF_FIRST));
+        let title = html! { "Most waiting: " (name(&middle(&lock.name, 90))) };
+        pair(profile, "first", &title, &html! {}, &sides, &graphs)
+    });
+    let all = Side::BOTH.map(|side| graphs.all(side, DETAIL));
     let flames = flames(profile, &all, &graphs);
     let data = data(&title, &mut graphs, &detailed);
     html! {
@@ -79,7 +79,7 @@ pub fn page(profile: &Profile) -> String {
                 main {
                     (header(profile, &title, &found))
                     (table::locks(profile, &tops, &detailed, found.locks.len()))
-                    (first)
+                    @if let Some(first) = first { (first) }
                     @if found.is_nothing { (answers(profile)) }
                     (flames)
                     (over_time(profile))
@@ -134,20 +134,6 @@ fn header(profile: &Profile, title: &str, found: &Findings) -> Markup {
     }
 }
 
-/// A command of ours, which a script can copy.
-fn command_box(command: &str) -> Markup {
-    html! { div.command { pre { code { (plain(command)) } } } }
-}
-
-/// Sentences of ours, in which names stand between backticks.
-fn prose(text: &str) -> Markup {
-    html! {
-        @for (index, part) in plain(text).split('`').enumerate() {
-            @if index % 2 == 1 { code.name { bdi { (part) } } } @else { (part) }
-        }
-    }
-}
-
 /// The command, the machine and the processes; what casts doubt on the figures.
 fn made(profile: &Profile) -> Markup {
     let warnings = words::warnings(profile);
@@ -172,20 +158,6 @@ fn made(profile: &Profile) -> Markup {
             }
             (table::processes(profile))
         }
-    }
-}
-
-/// A name from the profile, set apart from the text around it.
-fn name(text: &str) -> Markup {
-    html! { code.name { bdi { (shown(text)) } } }
-}
-
-/// A warning, which may have a command.
-fn noted(text: &str) -> Markup {
-    let (said, command) = text.split_once('\n').map_or((text, None), |(said, command)| (said, Some(command)));
-    html! {
-        (said)
-        @if let Some(command) = command { (command_box(command)) }
     }
 }
 
@@ -217,26 +189,15 @@ fn over_time(profile: &Profile) -> Markup {
                 "stacked."
             }
             div.lanes tabindex="0" role="region" aria-label={ "Picture: " (title) } {
-                // Written by a library that escapes all text.
-                (PreEscaped(intervals_in_page(&over_time, &format!("{title}. {}", over_time.text))))
+                (charts::drawn(&over_time, title))
             }
-            details.data {
-                summary { "In words and numbers" }
-                p.text { (over_time.text) }
-                (charts::table(&over_time, title))
-            }
+            (charts::in_words(&over_time, title))
         }
     }
 }
 
-/// The graphs of the lock that was waited for longest.
-fn first_flames(profile: &Profile, lock: &Lock, sides: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
-    let title = html! { "Most waiting: " (name(&middle(&lock.name, 90))) };
-    pair(profile, "first", &title, &html! {}, sides, graphs)
-}
-
 /// The graphs of all locks, which are there without a script.
-fn flames(profile: &Profile, all: &[(Side, Vec<Block>)], graphs: &Graphs) -> Markup {
+fn flames(profile: &Profile, all: &[Vec<Block>; 2], graphs: &Graphs) -> Markup {
     let title = html! { "Flame graphs of all locks" };
     let caption = html! {
         p.caption {
@@ -254,10 +215,10 @@ fn pair(
     id: &str,
     title: &Markup,
     caption: &Markup,
-    sides: &[(Side, Vec<Block>)],
+    sides: &[Vec<Block>; 2],
     graphs: &Graphs,
 ) -> Markup {
-    if !sides.iter().any(|(_, blocks)| is_drawn(blocks)) {
+    if !sides.iter().any(|blocks| is_drawn(blocks)) {
         return html! {};
     }
     html! {
@@ -266,8 +227,8 @@ fn pair(
             (caption)
             div.flames {
                 div.sides {
-                    @for (side, blocks) in sides {
-                        @let (title, meaning) = flamegraph::words(profile, *side);
+                    @for (side, blocks) in Side::BOTH.into_iter().zip(sides) {
+                        @let (title, meaning) = flamegraph::words(profile, side);
                         @if is_drawn(blocks) {
                             div {
                                 h3 { (title) }
@@ -276,7 +237,7 @@ fn pair(
                                     (frames(blocks, graphs))
                                 }
                                 @let parts = blocks[0].parts();
-                                @if !parts.is_empty() { (lock::legend(parts.into_iter())) }
+                                @if !parts.is_empty() { (legend(parts.into_iter())) }
                             }
                         }
                     }

@@ -103,34 +103,36 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
     let top = |sites: &[Site]| {
         tops.busiest(sites).map_or("-".to_string(), |(name, part)| format!("{name} {}", percent(part)))
     };
-    let mut figures: Vec<_> = locks.iter().map(|(_, lock)| figures(profile, lock, is_share)).collect();
     let first = if is_share { FIGURES[0] } else { "waited" };
-    figures.insert(0, FIGURES.map(|name| if name == FIGURES[0] { first } else { name }.to_string()));
-    let column = |at: usize| figures.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let taken: usize = (0..FIGURES.len()).map(|at| column(at) + Grid::PADDING).sum();
-    let left = width.saturating_sub(taken);
-    let named = |header: &str, of: &dyn Fn(&Lock, usize) -> String, most: usize| -> Vec<String> {
-        std::iter::once(header.to_string()).chain(locks.iter().map(|(_, lock)| of(lock, most))).collect()
+    let grid = |names: &[(&str, &dyn Fn(&Lock) -> String)]| {
+        let heads = [&first].into_iter().chain(&FIGURES[1..]).chain(names.iter().map(|(head, _)| head));
+        let mut grid = Grid::new([""; 0], heads.copied()).with_texts(names.len());
+        for (_, lock) in locks {
+            let figures = figures(profile, lock, is_share);
+            grid.row(figures.into_iter().chain(names.iter().map(|(_, name_of)| name_of(lock))));
+        }
+        grid
     };
+    let left = width.saturating_sub(grid(&[]).width());
+    let head = others_head(profile);
     let waiter_of = |lock: &Lock, most: usize| part_first(&top(&lock.waiters), most);
     let other_of = |lock: &Lock, most: usize| part_first(&top(others(profile, lock)), most);
     let each = (left / 3).saturating_sub(Grid::PADDING).min(MOST_NAME);
     let has_rwlock = locks.iter().any(|(_, lock)| lock.kind == LockKind::RwLock);
     if each >= if has_rwlock { LEAST_NAME_AND_ACCESS } else { LEAST_NAME } {
-        let head = others_head(profile);
-        let names =
-            [named("lock", &name_of, each), named("waits most", &waiter_of, each), named(head, &other_of, each)];
-        return render(&figures, &names);
+        let (waiter, other) = (|lock: &Lock| waiter_of(lock, each), |lock: &Lock| other_of(lock, each));
+        let names = grid(&[("lock", &|lock| name_of(lock, each)), ("waits most", &waiter), (head, &other)]);
+        return names.render(usize::MAX);
     }
     let most = left.saturating_sub(Grid::PADDING).max(LEAST_NAME);
-    let table = render(&figures, &[named("lock", &name_of, most)]);
+    let table = grid(&[("lock", &|lock| name_of(lock, most))]).render(usize::MAX);
     let mut lines = table.lines();
     let mut text: String = lines.by_ref().take(2).map(|line| format!("{line}\n")).collect();
     for (line, (_, lock)) in lines.zip(locks) {
         let room = width.saturating_sub(24).max(LEAST_NAME);
         let _ = writeln!(text, "{line}");
         let _ = writeln!(text, "    waits most:        {}", waiter_of(lock, room));
-        let _ = writeln!(text, "    {:<19}{}", format!("{}:", others_head(profile)), other_of(lock, room));
+        let _ = writeln!(text, "    {:<19}{}", format!("{head}:"), other_of(lock, room));
     }
     text
 }
@@ -139,14 +141,6 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
 fn name_of(lock: &Lock, most: usize) -> String {
     let kind = kind(lock).map_or(String::new(), |kind| format!(", {kind}"));
     lock_name(&plain(&lock.name), most.saturating_sub(kind.len())) + &kind
-}
-
-/// The cells in columns: figures to the right, names to the left. The first of each is the header.
-fn render(figures: &[[String; FIGURES.len()]], names: &[Vec<String>]) -> String {
-    let row = |at: usize| figures[at].iter().chain(names.iter().map(move |names| &names[at]));
-    let mut grid = Grid::new([""; 0], row(0)).with_texts(names.len());
-    (1..figures.len()).for_each(|at| grid.row(row(at).cloned()));
-    grid.render(usize::MAX)
 }
 
 /// The name in the room that it has; a part of a whole at its end stays.

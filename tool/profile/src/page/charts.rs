@@ -3,9 +3,9 @@
 use crate::names::{middle, shown};
 use crate::profile::{Histogram, Profile, Timeline};
 use crate::words::waited;
-use maud::Markup;
+use maud::{Markup, PreEscaped, html};
 use ondeck_report::Grid;
-use ondeck_report::drawing::{Interval, Intervals, Size};
+use ondeck_report::drawing::{Interval, Intervals, Size, intervals_in_page};
 use ondeck_report::figure::{Axis, Scale, Unit};
 use ondeck_report::wording::{count, duration_ns, three_digits};
 
@@ -124,8 +124,25 @@ fn intervals(
     })
 }
 
+/// The chart. What is said of it follows its title for those who do not see it.
+pub(super) fn drawn(of: &Intervals, title: &str) -> Markup {
+    // Written by a library that escapes all text.
+    PreEscaped(intervals_in_page(of, &format!("{title}. {}", of.text)))
+}
+
+/// The same in words and numbers.
+pub(super) fn in_words(of: &Intervals, title: &str) -> Markup {
+    html! {
+        details.data {
+            summary { "In words and numbers" }
+            p.text { (of.text) }
+            (table(of, title))
+        }
+    }
+}
+
 /// The bars in numbers.
-pub(super) fn table(of: &Intervals, title: &str) -> Markup {
+fn table(of: &Intervals, title: &str) -> Markup {
     let number = |value: f64| match of.y.unit {
         Unit::Count => count(value),
         _ => three_digits((value * 1000.0).round() / 1000.0),

@@ -1,19 +1,21 @@
 //! The section of one lock.
 
-use super::charts::{self, histogram, table};
+use super::charts::{self, histogram};
+use super::parts::{legend, name, prose};
 use super::stacks::{self, SiteListOptions};
-use super::{MOST_DETAILS, OPEN, name, prose};
-use crate::findings::{of_lock, parts};
+use crate::findings::{of_lock, parts as causes};
 use crate::flamegraph::{class_of, words};
 use crate::profile::{Lock, Profile, Spot, State};
 use crate::rows::Side;
-use crate::words::{acquisitions, is_woken, kind, others, p99, percent, share, state_of, waited};
+use crate::words::{acquisitions, is_woken, kind, others, p99, percent, share, waited};
 use crate::wrappers::Tops;
-use maud::{Markup, PreEscaped, html};
-use ondeck_report::drawing::{Intervals, intervals_in_page};
+use maud::{Markup, html};
+use ondeck_report::drawing::Intervals;
 use ondeck_report::wording::{count, counted, duration_ns};
 use std::collections::BTreeMap;
 
+/// So many locks are open at first.
+const OPEN: usize = 3;
 /// Stacks of each side: of the first locks, and of the others.
 const STACKS: [usize; 2] = [4, 1];
 /// So many locks are the first.
@@ -25,7 +27,7 @@ const HOLDING: usize = 0;
 /// What holders did meanwhile, as a bar and in numbers.
 fn states(lock: &Lock) -> Markup {
     let mut sums: BTreeMap<State, f64> = BTreeMap::new();
-    parts(lock).iter().for_each(|cause| *sums.entry(cause.state).or_default() += cause.ns);
+    causes(lock).iter().for_each(|cause| *sums.entry(cause.state).or_default() += cause.ns);
     let all: f64 = sums.values().sum();
     let mut sums: Vec<(State, f64)> = sums.into_iter().filter(|(_, ns)| *ns > 0.0).collect();
     sums.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -39,15 +41,6 @@ fn states(lock: &Lock) -> Markup {
     }
 }
 
-/// States with their colours and parts.
-pub(super) fn legend(parts: impl Iterator<Item = (State, f64)>) -> Markup {
-    html! {
-        p.states-said {
-            @for (state, part) in parts { span { b.(class_of(state)) {} (state_of(state)) " " (percent(part)) } " " }
-        }
-    }
-}
-
 /// A section for each of the locks that were waited for longest.
 pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Markup {
     let n_waited = waited(profile).len();
@@ -57,7 +50,7 @@ pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Ma
                 h2 { "Lock by lock" }
                 @if n_waited > detailed.len() {
                     p.note {
-                        "The " (MOST_DETAILS) " locks with the most waiting. "
+                        "The " (detailed.len()) " locks with the most waiting. "
                         (counted(n_waited - detailed.len(), "other")) " with less waiting are in the table only."
                     }
                 }
@@ -100,7 +93,7 @@ fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, sentences:
             @if let Some(timeline) = charts::of_lock(profile, &lock.timeline, WAITING) {
                 h4 { "Waiting over time" }
                 div.lanes.strip tabindex="0" role="region" aria-label={ "Picture: waiting over time" } {
-                    (PreEscaped(intervals_in_page(&timeline, &format!("Waiting over time. {}", timeline.text))))
+                    (charts::drawn(&timeline, "Waiting over time"))
                 }
             }
             // Filled by the script when it is opened, as most are never looked at.
@@ -129,7 +122,7 @@ fn figures(lock: &Lock) -> Vec<(&'static str, String)> {
 }
 
 /// The part of the waiting in which nobody held the lock, in a sentence; `None` where it is nothing.
-pub(super) fn handing_on(lock: &Lock) -> Option<String> {
+fn handing_on(lock: &Lock) -> Option<String> {
     let part = (lock.wait_ns > 0.0).then(|| lock.handing_on_ns / lock.wait_ns).filter(|part| *part >= 0.001)?;
     Some(format!(
         "For {} of the waiting time the lock was free, but the thread that was woken for it was not running yet.",
@@ -171,14 +164,8 @@ fn chart(title: &str, of: Option<Intervals>) -> Markup {
             @match of {
                 None => p.note { "None was seen." },
                 Some(intervals) => {
-                    div.lanes.half {
-                        (PreEscaped(intervals_in_page(&intervals, &format!("{title}. {}", intervals.text))))
-                    }
-                    details.data {
-                        summary { "In words and numbers" }
-                        p.text { (intervals.text) }
-                        (table(&intervals, title))
-                    }
+                    div.lanes.half { (charts::drawn(&intervals, title)) }
+                    (charts::in_words(&intervals, title))
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The tables: locks, other places of waiting, processes.
 
-use super::name;
+use super::parts::name;
 use crate::names::{middle, shown};
 use crate::profile::{Lock, Profile};
 use crate::words::{self, acquisitions, kind, others, p99, percent, share};

@@ -38,23 +38,6 @@ fn pprof(directory: &Path, flags: &[&str]) -> String {
     text
 }
 
-/// A directory that goes when the test ends well.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        Scratch(std::env::temp_dir().join(format!("ondeck-pprof-{name}-{}", std::process::id())))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-}
-
 /// By function, what of the value is its own and what that of all that it called. Of what was inlined, pprof says so.
 fn top(directory: &Path, sample_type: &str) -> BTreeMap<String, (i64, i64)> {
     let text = pprof(directory, &["-top", "-unit=ns", "-nodefraction=0", &format!("-sample_index={sample_type}")]);
@@ -84,23 +67,23 @@ fn expected(rows: &[Row]) -> BTreeMap<String, (i64, i64)> {
 #[test]
 #[ignore = "needs Go: cargo test -p ondeck-profile --lib pprof::go -- --ignored"]
 fn pprof_shows_the_figures_of_the_profile() {
-    let scratch = Scratch::new("figures");
+    let scratch = tempfile::tempdir().unwrap();
     let locks = toy().locks;
     let of = |rows: fn(&Lock) -> Vec<Row>| expected(&locks.iter().flat_map(rows).collect::<Vec<Row>>());
-    assert_eq!(top(&scratch.0, "delay"), of(|lock| of_side(lock, Side::Waiters)));
-    assert_eq!(top(&scratch.0, "held_delay"), of(|lock| of_side(lock, Side::Holders)));
-    assert_eq!(top(&scratch.0, "hold_time"), of(of_takers));
+    assert_eq!(top(scratch.path(), "delay"), of(|lock| of_side(lock, Side::Waiters)));
+    assert_eq!(top(scratch.path(), "held_delay"), of(|lock| of_side(lock, Side::Holders)));
+    assert_eq!(top(scratch.path(), "hold_time"), of(of_takers));
     let condition = &toy().conditions[0];
     let rows = with_rest(&condition.waiters, condition.waits, condition.wait_ns);
-    assert_eq!(top(&scratch.0, "cond_delay"), expected(&rows));
+    assert_eq!(top(scratch.path(), "cond_delay"), expected(&rows));
 }
 
 #[test]
 #[ignore = "needs Go: cargo test -p ondeck-profile --lib pprof::go -- --ignored"]
 fn pprof_knows_callers_lines_and_labels() {
-    let scratch = Scratch::new("words");
+    let scratch = tempfile::tempdir().unwrap();
     let has = |flags: &[&str], words: &[&str]| {
-        let text = pprof(&scratch.0, flags);
+        let text = pprof(scratch.path(), flags);
         let squeezed = text.split_whitespace().collect::<Vec<&str>>().join(" ");
         words.iter().for_each(|word| assert!(squeezed.contains(word), "no {word} for {flags:?} in {text}"));
     };
@@ -127,11 +110,11 @@ fn pprof_knows_callers_lines_and_labels() {
 #[test]
 #[ignore = "needs Go: cargo test -p ondeck-profile --lib pprof::go -- --ignored"]
 fn what_pprof_writes_is_read() {
-    let scratch = Scratch::new("writes");
-    pprof(&scratch.0, &["-proto", "-output=joined.pb.gz", "toy.pb.gz"]);
-    pprof(&scratch.0, &["-proto", "-output=one.pb.gz", "-tagfocus=lock=LOGGER"]);
+    let scratch = tempfile::tempdir().unwrap();
+    pprof(scratch.path(), &["-proto", "-output=joined.pb.gz", "toy.pb.gz"]);
+    pprof(scratch.path(), &["-proto", "-output=one.pb.gz", "-tagfocus=lock=LOGGER"]);
     let [toy, joined, one] = ["toy", "joined", "one"].map(|name| {
-        let path = scratch.0.join(name).with_extension("pb.gz");
+        let path = scratch.path().join(name).with_extension("pb.gz");
         read_profile(&path).unwrap()
     });
     assert_eq!((joined.seconds, joined.locks.len()), (2.0 * toy.seconds, 3));

@@ -13,8 +13,12 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
     unpacked
 }
 
+fn file_of(profile: &Profile) -> proto::Profile {
+    proto::Profile::decode(&unpacked(&write(profile))[..]).unwrap()
+}
+
 fn file() -> proto::Profile {
-    proto::Profile::decode(&unpacked(&write(&toy()))[..]).unwrap()
+    file_of(&toy())
 }
 
 fn error(file: &proto::Profile) -> String {
@@ -49,7 +53,7 @@ fn the_program_is_the_first_module() {
     for frame in &mut profile.frames {
         frame.module = if frame.function == "main" { "server" } else { "libc.so.6" }.to_owned();
     }
-    let file = proto::Profile::decode(&unpacked(&write(&profile))[..]).unwrap();
+    let file = file_of(&profile);
     assert_eq!(file.string_table[file.mapping[0].filename as usize], "server");
 }
 
@@ -65,7 +69,7 @@ fn the_program_has_the_name_by_which_it_was_started() {
     profile.processes[0].program = file.display().to_string();
     for (word, expected) in [(link.display().to_string(), "server"), ("/usr/bin/env".to_owned(), "check")] {
         profile.command[0] = word;
-        let file = proto::Profile::decode(&unpacked(&write(&profile))[..]).unwrap();
+        let file = file_of(&profile);
         assert_eq!(file.string_table[file.mapping[0].filename as usize], expected);
     }
 }
@@ -92,7 +96,7 @@ fn samples_of_holders_have_causes() {
         cause(State::Free, None, "", 0.01),
         cause(State::Passing, None, "", 0.21),
     ];
-    let file = proto::Profile::decode(&unpacked(&write(&profile))[..]).unwrap();
+    let file = file_of(&profile);
     let text = |number: i64| file.string_table[number as usize].as_str();
     let (mut by_place, mut by_cause) = (BTreeMap::new(), BTreeMap::new());
     for sample in file.sample.iter().filter(|sample| sample.value[HELD + 1] > 0) {
@@ -155,15 +159,17 @@ fn other_files_are_refused_with_what_they_are() {
 
 #[test]
 fn references_to_nothing_are_refused() {
-    let mut odd = file();
-    odd.sample[0].label[0].str = 4711;
-    assert!(error(&odd).contains("names text 4711 of "), "{}", error(&odd));
-    let mut odd = file();
-    odd.sample[0].value.pop();
-    assert!(error(&odd).contains("a sample with 7 values for 8 types"), "{}", error(&odd));
-    let mut odd = file();
-    odd.sample[0].value[1] = -5;
-    assert!(error(&odd).contains("has the value -5, as the difference of two files has"), "{}", error(&odd));
+    type Damage = fn(&mut proto::Sample);
+    let cases: [(Damage, &str); 3] = [
+        (|sample| sample.label[0].str = 4711, "names text 4711 of "),
+        (|sample| drop(sample.value.pop()), "a sample with 7 values for 8 types"),
+        (|sample| sample.value[1] = -5, "has the value -5, as the difference of two files has"),
+    ];
+    for (damage, expected) in cases {
+        let mut odd = file();
+        damage(&mut odd.sample[0]);
+        assert!(error(&odd).contains(expected), "{expected}: {}", error(&odd));
+    }
     // Places and functions that are missing are as good as unknown ones.
     let mut odd = file();
     odd.location.clear();
