@@ -15,11 +15,9 @@ pub(crate) fn cargo(directory: &Path) -> Command {
     cargo
 }
 
-/// What cargo knows of the members of a workspace.
-#[cfg(feature = "lab")]
-pub(crate) fn metadata(root: &Path) -> Result<serde_json::Value, String> {
-    let json = output(cargo(root).args(["metadata", "--format-version=1", "--no-deps", "--locked"]))?;
-    serde_json::from_str(&json).at("cargo metadata")
+/// What cargo knows of a workspace and its packages.
+pub(crate) fn metadata(cargo: &mut Command) -> Result<serde_json::Value, String> {
+    serde_json::from_str(&output(cargo.args(["metadata", "--format-version=1"]))?).at("cargo metadata")
 }
 
 /// Runs it where the user sees what it says.

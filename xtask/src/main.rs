@@ -18,7 +18,6 @@ mod patched;
 mod programs;
 #[cfg(feature = "lab")]
 mod scaling;
-mod table;
 mod tidy;
 
 use clap::{Args, Parser};
@@ -33,11 +32,18 @@ enum Tool {
     Tidy,
     /// Machine code of the fast paths: one locked instruction each
     Asm,
-    /// Writes the generated part of docs/, or says whether it is stale [--check]
-    Docs(Words),
+    /// Writes the generated part of docs/
+    Docs {
+        /// Only says whether it is stale
+        #[arg(long)]
+        check: bool,
+    },
     /// Every lock in sections of every length, and as one of many, on every large simulated machine; an hour and a half
-    /// [--machine NAME]
-    Matrix(Words),
+    Matrix {
+        /// Only this machine
+        #[arg(long, value_name = "NAME")]
+        machine: Option<String>,
+    },
     /// The TLA+ models of proof/spec/, each with the outcome that it must have
     Models {
         /// Only those of this module, or these
@@ -59,8 +65,12 @@ enum Tool {
     /// Other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
     /// [--only NAME,...] [--rounds N | --check] [--lock NAME | --profiles]
     Programs(Words),
-    /// The flagship on simulated machines, against what is on record [--write]
-    Scaling(Words),
+    /// The flagship on simulated machines, against what is on record
+    Scaling {
+        /// Records it anew
+        #[arg(long)]
+        write: bool,
+    },
 }
 
 /// What a tool reads itself.
@@ -83,31 +93,26 @@ fn main() -> ExitCode {
 fn run(root: &Path, tool: Tool) -> Result<(), String> {
     match tool {
         Tool::Tidy => tidy::run(root),
-        Tool::Docs(Words { words }) => docs::run(root, &words),
+        Tool::Docs { check } => docs::run(root, check),
         Tool::Asm => asm::run(root),
         Tool::Models { modules, gate } => models::run(root, &modules, gate),
         Tool::Mutants { locks } => mutants::run(root, &locks),
         Tool::Patched(options) => patched::run(root, &options),
-        Tool::Matrix(Words { words }) => with_lab(root, "matrix", &words),
-        Tool::Programs(Words { words }) => with_lab(root, "programs", &words),
-        Tool::Scaling(Words { words }) => with_lab(root, "scaling", &words),
+        #[cfg(feature = "lab")]
+        Tool::Matrix { machine } => matrix::run(root, machine.as_deref()),
+        #[cfg(feature = "lab")]
+        Tool::Programs(Words { words }) => programs::run(root, &words),
+        #[cfg(feature = "lab")]
+        Tool::Scaling { write } => scaling::run(root, write),
+        // These run locks or draw figures: the tools are built anew with what that needs.
+        #[cfg(not(feature = "lab"))]
+        Tool::Matrix { .. } | Tool::Programs(_) | Tool::Scaling { .. } => {
+            let mut cargo = command::cargo(root);
+            command::succeed(
+                cargo.args(["run", "--quiet", "--package", "xtask", "--"]).args(std::env::args_os().skip(1)),
+            )
+        }
     }
-}
-
-/// One of the tools that run locks or draw figures.
-#[cfg(feature = "lab")]
-fn with_lab(root: &Path, tool: &str, words: &[String]) -> Result<(), String> {
-    match tool {
-        "matrix" => matrix::run(root, words),
-        "programs" => programs::run(root, words),
-        _ => scaling::run(root, words),
-    }
-}
-
-/// Builds these tools with what they need, and lets them do it.
-#[cfg(not(feature = "lab"))]
-fn with_lab(root: &Path, tool: &str, words: &[String]) -> Result<(), String> {
-    command::succeed(command::cargo(root).args(["run", "--quiet", "--package", "xtask", "--", tool]).args(words))
 }
 
 /// The directory of the workspace, which holds the one of this crate. Cargo says at run time which that is: several

@@ -1,8 +1,8 @@
 //! `cargo xtask matrix [--machine NAME]`: every lock in sections of every length, and as one of many locks, on every simulated
 //! machine with 20 CPUs or more, or on one. It prints the tables of docs/matrix.md; the rows are in `target/matrix`.
 
-use crate::docs::table::{code, or_dash, table};
 use crate::scaling;
+use ondeck_report::Grid;
 use ondeck_report::row::Row;
 use ondeck_report::stats::{geometric_mean, median};
 use ondeck_workloads::execution::Simulated;
@@ -46,14 +46,10 @@ fn commands(n: u32) -> Vec<String> {
 }
 
 /// Computes the rows and prints the tables.
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let wanted = match words {
-        [] => ondeck_sim::machine::builtin_names(),
-        [flag, name] if flag == "--machine" => vec![name.as_str()],
-        _ => return Err("usage: cargo xtask matrix [--machine NAME]".into()),
-    };
+pub(crate) fn run(root: &Path, machine: Option<&str>) -> Result<(), String> {
+    let builtin = ondeck_sim::machine::builtin_names();
     let mut rows = Vec::new();
-    for machine in wanted {
+    for &machine in machine.as_ref().map_or(&*builtin, std::slice::from_ref) {
         let n = simulate::machine(machine, None)?.cpus.len() as u32;
         for (nth, flags) in commands(n).iter().enumerate().filter(|_| n >= FEWEST_CPUS) {
             let out = Path::new(ROWS).join(format!("{machine}-{nth}.csv"));
@@ -94,7 +90,7 @@ fn cells(rows: &[Row]) -> Vec<Cell> {
         let section = workload.strip_prefix("sections/");
         cells.extend(locks.into_iter().map(|(lock, rows)| Cell {
             machine: machine.clone(),
-            load: section.map_or_else(|| code(workload), |_| "sections".into()),
+            load: section.map_or_else(|| format!("`{workload}`"), |_| "sections".into()),
             place: format!("`{}`, {threads} threads, {machine}", section.unwrap_or(workload)),
             lock: lock.to_owned(),
             cpus: mean(&rows, |row| row.cpus),
@@ -115,24 +111,41 @@ fn tables(cells: &[Cell]) -> String {
     let middle = |cells: &[&Cell], of: fn(&Cell) -> f64| {
         or_dash(median(&cells.iter().map(|cell| of(cell)).collect::<Vec<f64>>()).map(|middle| format!("{middle:.2}")))
     };
-    let whole = table(&locks)
-        .column("lock", |of| of.0)
-        .column("geometric mean", |of| format!("{:.2}", mean_share(&of.1)))
-        .column("worst", |of| or_dash(worst(&of.1).map(|cell| format!("{:.2}", cell.share))))
-        .column("in", |of| or_dash(worst(&of.1).map(|cell| &cell.place)))
-        .column("below 0.9", |of| format!("{} of {}", below(&of.1, 0.9), of.1.len()))
-        .column("below 0.5", |of| below(&of.1, 0.5))
-        .column("CPUs, median", |of| middle(&of.1, |cell| cell.cpus))
-        .column("least share, median", |of| middle(&of.1, |cell| cell.min_share));
-    let by = |name: fn(&Cell) -> &str| {
-        let names: BTreeSet<&str> = cells.iter().map(name).collect();
-        let figure = |of: &&(&str, Vec<&Cell>), wanted: &&str| {
-            let here: Vec<&Cell> = of.1.iter().copied().filter(|cell| name(cell) == *wanted).collect();
+    let columns = ["lock", "geometric mean", "worst", "in", "below 0.9", "below 0.5", "CPUs, median"];
+    let mut whole = Grid::new(columns.into_iter().chain(["least share, median"]), [""; 0]);
+    for (lock, cells) in &locks {
+        whole.row([
+            lock.to_string(),
+            format!("{:.2}", mean_share(cells)),
+            or_dash(worst(cells).map(|cell| format!("{:.2}", cell.share))),
+            or_dash(worst(cells).map(|cell| cell.place.clone())),
+            format!("{} of {}", below(cells, 0.9), cells.len()),
+            below(cells, 0.5).to_string(),
+            middle(cells, |cell| cell.cpus),
+            middle(cells, |cell| cell.min_share),
+        ]);
+    }
+    let [by_load, by_machine] = [by(&locks, |cell| &cell.load), by(&locks, |cell| &cell.machine)];
+    [whole, by_load, by_machine].map(|table| table.markdown_of_markdown()).join("\n")
+}
+
+/// The cells of each lock, those of one name together.
+fn by(locks: &[(&str, Vec<&Cell>)], name: fn(&Cell) -> &str) -> Grid {
+    let names: BTreeSet<&str> = locks.iter().flat_map(|(_, cells)| cells).map(|cell| name(cell)).collect();
+    let mut table = Grid::new(["mean / worst"].into_iter().chain(names.iter().copied()), [""; 0]);
+    for (lock, cells) in locks {
+        let figure = |wanted: &&str| {
+            let here: Vec<&Cell> = cells.iter().copied().filter(|cell| name(cell) == *wanted).collect();
             or_dash(worst(&here).map(|worst| format!("{:.2} / {:.2}", mean_share(&here), worst.share)))
         };
-        table(&locks).column("mean / worst", |of| of.0).columns(names, figure).text()
-    };
-    format!("{}\n{}\n{}", whole.text(), by(|cell| &cell.load), by(|cell| &cell.machine))
+        table.row([lock.to_string()].into_iter().chain(names.iter().map(figure)));
+    }
+    table
+}
+
+/// What stands for nothing, if there is nothing.
+fn or_dash(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "-".to_owned())
 }
 
 /// The geometric mean.

@@ -7,7 +7,6 @@
 
 use crate::command::{cargo, output, within};
 use crate::files::{ErrorContext, mirror, names, read, write};
-use crate::table;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,6 +17,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(100);
 /// How long all rungs of a test target together may run while nothing is broken.
 const PATIENCE_WITH_ALL: Duration = Duration::from_secs(600);
+/// The table of locks.
+const TABLE: &str = "lab/lineage/src/table.rs";
 /// A file for each lock.
 const LISTS: &str = "proof/conformance/mutants";
 
@@ -111,11 +112,17 @@ impl Mutant {
         }
     }
 
-    /// The table of locks without those that the rung does not name.
+    /// The table of locks without those that the rung does not name: each that is left in costs seconds of compiling.
     fn shortened(&self, table: &str) -> String {
         let named: BTreeSet<&str> = self.rung.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        table::with_only(table, |file| named.contains(file))
+        table.split_inclusive('\n').filter(|line| row(line).is_none_or(|file| named.contains(file))).collect()
     }
+}
+
+/// The file of the lock of which a line of the table is the row.
+fn row(line: &str) -> Option<&str> {
+    let (file, _) = line.trim_start().strip_prefix("$crate::row!($each [$($word)*] ")?.split_once(", ")?;
+    (!file.starts_with('$')).then_some(file)
 }
 
 /// The copy of the workspace in which mutants live.
@@ -137,7 +144,7 @@ impl MutantWorkspace {
 
     /// Runs `body` while the mutant's file is edited, with tests for no more locks than its rung speaks of.
     fn with_edit<R>(&self, mutant: &Mutant, body: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
-        let (file, table) = (self.work.join(&mutant.file), self.work.join(table::PATH));
+        let (file, table) = (self.work.join(&mutant.file), self.work.join(TABLE));
         let (healthy, whole) = (read(&file)?, read(&table)?);
         write(&file, mutant.edited(&self.work)?)?;
         write(&table, mutant.shortened(&whole))?;
@@ -197,6 +204,13 @@ mod tests {
             let test = root.join(format!("proof/conformance/tests/{target}/main.rs"));
             assert!(test.is_file(), "{}: {}: no test {target}", mutant.lock, mutant.name);
         }
+    }
+
+    #[test]
+    fn the_rows_are_those_of_the_table() {
+        let table = read(&crate::root().join(TABLE)).unwrap();
+        let names = table.lines().filter_map(row).map(|file| file.replace('_', "-"));
+        assert!(names.eq(ondeck_lineage::LOCKS.iter().map(|entry| entry.name)));
     }
 
     #[test]

@@ -31,12 +31,7 @@ const MOST: f64 = 1.25;
 const WAIT_NS: f64 = 1e6;
 
 /// Runs the sweep and compares it, or with `--write` records it.
-pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
-    let is_to_write = match words {
-        [] => false,
-        [flag] if flag == "--write" => true,
-        _ => return Err("usage: cargo xtask scaling [--write]".into()),
-    };
+pub(crate) fn run(root: &Path, is_to_write: bool) -> Result<(), String> {
     // Relative, as the command is kept with the rows.
     let directory = Path::new(if is_to_write { RECORDS } else { FRESH });
     let mut faults = Vec::new();

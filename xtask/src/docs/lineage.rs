@@ -1,8 +1,7 @@
 //! The table of docs/lineage.md: every lock by what tells it from its neighbours.
 
-use super::between_markers;
-use super::table::{table, yes_or_no};
 use ondeck_lineage::{Entry, LOCKS};
+use ondeck_report::Grid;
 use std::fs;
 use std::path::Path;
 
@@ -21,18 +20,37 @@ pub(super) fn page(root: &Path) -> Result<String, String> {
 }
 
 fn locks() -> String {
-    table(LOCKS)
-        .column("lock", |lock| {
-            let home = if lock.name == "ondeck" { "crates/core" } else { "lab/lineage" };
-            format!("[`{}`](../{home}/src/{}.rs)", lock.name, lock.name.replace('-', "_"))
-        })
-        .column("awake", |lock| lock.awake)
-        .column("woken", |lock| lock.woken)
-        .column("may bypass a waiter", |lock| lock.promises.bypass)
-        .column("may starve", |lock| lock.promises.starves)
-        .column("bytes", |lock| lock.bytes)
-        .column("RMWs", |lock| lock.rmws)
-        .column("timed", |lock| yes_or_no(lock.promises.timed))
-        .column("may be freed at once", |lock| yes_or_no(lock.promises.free_after_release))
-        .text()
+    let yes_or_no = |is_so| if is_so { "yes" } else { "no" };
+    let columns = ["lock", "awake", "woken", "may bypass a waiter", "may starve", "bytes", "RMWs", "timed"];
+    let mut table = Grid::new(columns.into_iter().chain(["may be freed at once"]), [""; 0]);
+    for lock in LOCKS {
+        let home = if lock.name == "ondeck" { "crates/core" } else { "lab/lineage" };
+        let (name, promises) = (lock.name, &lock.promises);
+        table.row([
+            format!("[`{name}`](../{home}/src/{}.rs)", name.replace('-', "_")),
+            lock.awake.to_string(),
+            lock.woken.to_string(),
+            promises.bypass.to_string(),
+            promises.starves.to_string(),
+            lock.bytes.to_string(),
+            lock.rmws.to_string(),
+            yes_or_no(promises.timed).to_owned(),
+            yes_or_no(promises.free_after_release).to_owned(),
+        ]);
+    }
+    table.markdown_of_markdown()
+}
+
+/// `page` with `text` between the markers called `name`.
+fn between_markers(page: &str, name: &str, text: &str) -> Option<String> {
+    let (before, rest) = page.split_once(&format!("<!-- {name} -->\n"))?;
+    let (_, after) = rest.split_once(&format!("<!-- /{name} -->"))?;
+    Some(format!("{before}<!-- {name} -->\n{text}<!-- /{name} -->{after}"))
+}
+
+#[test]
+fn only_what_is_between_the_markers_changes() {
+    let page = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n";
+    assert_eq!(between_markers(page, "x", "new\n").unwrap(), "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n");
+    assert_eq!(between_markers(page, "y", "new\n"), None);
 }

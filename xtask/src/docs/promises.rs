@@ -1,9 +1,11 @@
 //! docs/promises.md: which lock promises what, and by which test or property each promise is held.
 
-use super::table::{code, table};
-use crate::models::config::Config;
+use crate::command::{cargo, output};
+use crate::models::{self, config::Config};
 use ondeck_lineage::{Entry, LOCKS};
+use ondeck_report::Grid;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 pub(super) const PATH: &str = "docs/promises.md";
 
@@ -25,8 +27,12 @@ const PROMISES: [Promise; 6] = [
         title: "Mutual exclusion",
         meaning: "At most one thread is inside.",
         is_made: |_| true,
-        hardware: &["hardware {lock}::mutual_exclusion", "stress {lock}::crowd"],
-        models: &["loom {lock}::mutual_exclusion", "loom_{lock} mutual_exclusion", "schedule {lock}::crowd_of_eight"],
+        hardware: &["hardware::{lock}::mutual_exclusion", "stress::{lock}::crowd"],
+        models: &[
+            "loom::{lock}::mutual_exclusion",
+            "loom_{lock}::mutual_exclusion",
+            "schedule::{lock}::crowd_of_eight",
+        ],
         properties: &["MutualExclusion"],
         counterexample: "",
     },
@@ -34,11 +40,11 @@ const PROMISES: [Promise; 6] = [
         title: "No lost wake-up",
         meaning: "While the lock is free and a thread sleeps, some thread is awake or being woken, and takes care of it.",
         is_made: |entry| entry.promises.sleeps,
-        hardware: &["stress {lock}::frozen_threads", "stress {lock}::one_core"],
+        hardware: &["stress::{lock}::frozen_threads", "stress::{lock}::one_core"],
         models: &[
-            "loom {lock}::every_waiter_finishes",
-            "loom_{lock} every_waiter_finishes",
-            "schedule {lock}::no_lost_wakeup",
+            "loom::{lock}::every_waiter_finishes",
+            "loom_{lock}::every_waiter_finishes",
+            "schedule::{lock}::no_lost_wakeup",
         ],
         properties: &["NoSleeperForgotten", "NoLostWakeup", "Termination"],
         counterexample: "",
@@ -49,8 +55,8 @@ const PROMISES: [Promise; 6] = [
                   holds once the thread has a place: on deck or in the dugout. An arriving thread gets one unless it\n\
                   loses every race for it.",
         is_made: |entry| ["nobody", "nobody who has a place"].contains(&entry.promises.starves),
-        hardware: &["stress waits_are_bounded", "stress waits_are_bounded_with_long_sections"],
-        models: &["schedule bypass_is_bounded::{lock}"],
+        hardware: &["stress::waits_are_bounded", "stress::waits_are_bounded_with_long_sections"],
+        models: &["schedule::bypass_is_bounded::{lock}"],
         properties: &["Served", "WaitersGetIn", "SleepersGetIn", "SleepersAreWoken"],
         counterexample: "starvation",
     },
@@ -58,8 +64,8 @@ const PROMISES: [Promise; 6] = [
         title: "Deadlines",
         meaning: "A thread may give up an acquisition, and nothing is left behind.",
         is_made: |entry| entry.promises.timed,
-        hardware: &["hardware given_up::{lock}", "stress with_deadlines::{lock}::crowd"],
-        models: &["loom given_up::{lock}", "loom_{lock} r15_called_after_the_deadline", "schedule given_up::{lock}"],
+        hardware: &["hardware::given_up::{lock}", "stress::with_deadlines::{lock}::crowd"],
+        models: &["loom::given_up::{lock}", "loom_{lock}::r15_called_after_the_deadline", "schedule::given_up::{lock}"],
         properties: &["NoLostWakeup", "DugoutIsDescribed"],
         counterexample: "",
     },
@@ -67,10 +73,10 @@ const PROMISES: [Promise; 6] = [
         title: "Reentrancy",
         meaning: "The holder may acquire the lock again. The lock is free after as many releases.",
         is_made: |entry| entry.promises.reentrant,
-        hardware: &["hardware reentrant::{lock}::nesting_excludes_until_the_last_release"],
+        hardware: &["hardware::reentrant::{lock}::nesting_excludes_until_the_last_release"],
         models: &[
-            "loom reentrant::{lock}::nesting_excludes_until_the_last_release",
-            "schedule reentrant::{lock}::nesting_excludes_until_the_last_release",
+            "loom::reentrant::{lock}::nesting_excludes_until_the_last_release",
+            "schedule::reentrant::{lock}::nesting_excludes_until_the_last_release",
         ],
         properties: &[],
         counterexample: "",
@@ -79,11 +85,11 @@ const PROMISES: [Promise; 6] = [
         title: "Free after release",
         meaning: "The thread that acquires the lock last may free it as soon as its own release returns.",
         is_made: |entry| entry.promises.free_after_release,
-        hardware: &["free_after_release {lock}::pages", "hardware free_after_release::{lock}"],
+        hardware: &["free_after_release::{lock}::pages", "hardware::free_after_release::{lock}"],
         models: &[
-            "loom free_after_release::{lock}",
-            "loom_{lock} r17_free_after_release",
-            "schedule free_after_release::{lock}",
+            "loom::free_after_release::{lock}",
+            "loom_{lock}::r17_free_after_release",
+            "schedule::free_after_release::{lock}",
         ],
         properties: &["NobodyTouchesFreed", "FreedIsLeftAlone"],
         counterexample: "destroy",
@@ -92,7 +98,7 @@ const PROMISES: [Promise; 6] = [
 
 /// Tests whose name says nothing of the one lock that they are about.
 const OF_ONE_LOCK: [(&str, &str); 2] =
-    [("stress waits_are_bounded", "ondeck"), ("stress waits_are_bounded_with_long_sections", "ondeck")];
+    [("stress::waits_are_bounded", "ondeck"), ("stress::waits_are_bounded_with_long_sections", "ondeck")];
 
 const HEAD: &str = "\
 # Which lock promises what, and which test checks it
@@ -101,20 +107,20 @@ const HEAD: &str = "\
 Each section is one promise, and each row one lock. [How the tests are tested](mutants.md) shows whether such a test would
 notice a fault.
 
-- **hardware** and **loom, random schedules** name tests, as target and path. Run one with
-  `cargo test -p ondeck-conformance --test TARGET -- PATH`.
+- **hardware** and **loom, random schedules** name tests. Run one with `cargo test -p ondeck-conformance -- --exact NAME`.
 - **TLA+** names invariants and properties of the lock's module. Check them with `cargo xtask models --module NAME`. Locks
   that never sleep have no module.
 - *not promised*: the lock does not promise this. If a property is named, it fails in the model.
 - *no test*, *no property*: the lock makes the promise, but this column cannot check it, or nobody has written the check yet.
 ";
 
-pub(super) fn page(tests: &BTreeSet<String>, configs: &[Config]) -> Result<String, String> {
+pub(super) fn page(root: &Path) -> Result<String, String> {
+    let (tests, configs) = (tests(root)?, models::load(&root.join("proof/spec"))?);
     let mut text = HEAD.to_owned();
     let mut faults = Vec::new();
     for promise in &PROMISES {
         let rows: Vec<(&Entry, [String; 3])> =
-            LOCKS.iter().map(|entry| (entry, cells(promise, entry, tests, configs))).collect();
+            LOCKS.iter().map(|entry| (entry, cells(promise, entry, &tests, &configs))).collect();
         let is_held = |cells: &[String; 3]| cells.iter().any(|cell| cell.contains('`'));
         let alone = rows.iter().filter(|(entry, cells)| (promise.is_made)(entry) && !is_held(cells));
         faults.extend(
@@ -122,14 +128,21 @@ pub(super) fn page(tests: &BTreeSet<String>, configs: &[Config]) -> Result<Strin
                 format!("{} promises \"{}\", and nothing holds it to that", entry.name, promise.title)
             }),
         );
-        let table = table(rows)
-            .column("lock", |row| code(row.0.name))
-            .column("hardware", |row| row.1[0].clone())
-            .column("loom, random schedules", |row| row.1[1].clone())
-            .column("TLA+", |row| row.1[2].clone());
-        text += &format!("\n## {}\n\n{}\n\n{}", promise.title, promise.meaning, table.text());
+        let mut table = Grid::new(["lock", "hardware", "loom, random schedules", "TLA+"], [""; 0]);
+        for (entry, [hardware, models, properties]) in rows {
+            table.row([code(entry.name), hardware, models, properties]);
+        }
+        text += &format!("\n## {}\n\n{}\n\n{}", promise.title, promise.meaning, table.markdown_of_markdown());
     }
     if faults.is_empty() { Ok(text) } else { Err(faults.join("\n")) }
+}
+
+/// The names of the conformance tests, by those who know them: the test programs, which cargo builds.
+fn tests(root: &Path) -> Result<BTreeSet<String>, String> {
+    let mut cargo = cargo(root);
+    cargo.args(["test", "--quiet", "--locked", "--package", "ondeck-conformance", "--tests", "--", "--list"]);
+    let listed = output(&mut cargo)?;
+    Ok(listed.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
 fn cells(promise: &Promise, entry: &Entry, tests: &BTreeSet<String>, configs: &[Config]) -> [String; 3] {
@@ -170,6 +183,10 @@ fn refuted<'a>(promise: &Promise, own: &[&'a Config]) -> Option<&'a str> {
 }
 
 fn list(names: impl Iterator<Item = String>, none: &str) -> String {
-    let quoted: Vec<String> = names.map(code).collect();
+    let quoted: Vec<String> = names.map(|name| code(&name)).collect();
     if quoted.is_empty() { none.to_owned() } else { quoted.join(", ") }
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
 }

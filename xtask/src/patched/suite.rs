@@ -3,11 +3,10 @@
 //! Its tests stand in its sources and name the crate as `crate`; that word is all that is exchanged. A crate is generated
 //! that has them as test programs, one for each file, and the examples of its documentation as its own documentation.
 
-use super::{ORIGINAL, Trees, head, test};
+use super::trees::{ORIGINAL, Trees, head, test};
 use crate::files::{empty, mirror, names, read, write};
 use std::iter;
 use std::path::Path;
-use syn::spanned::Spanned;
 
 /// Tests that must fail, with the reason: those that expect a deadlock of mutexes to be found, which ours does not
 /// record. One that passes is a fault as well.
@@ -81,7 +80,7 @@ fn generate(trees: &Trees, directory: &Path) -> Result<(), String> {
     let mut examples = "#![allow(warnings)]\n".to_owned();
     for name in names(&sources.join("src"))?.iter().filter(|name| name.ends_with(".rs")) {
         let text = read(&sources.join("src").join(name))?;
-        let tests = test_modules(&text).map_err(|error| format!("{name}: {error}"))?;
+        let tests = test_modules(&text);
         if !tests.is_empty() {
             write(&directory.join("tests").join(name), format!("{PRELUDE}{tests}"))?;
         }
@@ -94,27 +93,18 @@ fn generate(trees: &Trees, directory: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The modules that are compiled for tests only, with the crate named from outside.
-fn test_modules(text: &str) -> Result<String, syn::Error> {
-    let file = syn::parse_file(text)?;
-    let is_for_tests = |attribute: &syn::Attribute| {
-        attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
-    };
+/// The modules that are compiled for tests only, with the crate named from outside. rustfmt has written them: what begins at
+/// the margin ends there.
+fn test_modules(text: &str) -> String {
     // One name of another crate's stands for this crate's.
     let outside = |module: &str| {
         module.replace("crate::", "parking_lot::").replace("parking_lot_core::deadlock", "parking_lot::deadlock")
     };
-    let mut modules = String::new();
-    for item in &file.items {
-        let syn::Item::Mod(module) = item else { continue };
-        let Some((brace, _)) = module.content.as_ref().filter(|_| module.attrs.iter().any(is_for_tests)) else {
-            continue;
-        };
-        let (whole, start) = (module.span().byte_range(), brace.span.open().byte_range().end);
-        let (head, body) = (&text[whole.start..start], &text[start..whole.end]);
-        modules.push_str(&format!("{head}\n    use super::Internal as _;{}\n", outside(body)));
-    }
-    Ok(modules)
+    let modules =
+        text.split("#[cfg(test)]\n").skip(1).filter_map(|rest| rest.split_once("\n}\n")?.0.split_once(" {\n"));
+    let module =
+        |(head, body)| format!("#[cfg(test)]\n{head} {{\n    use super::Internal as _;\n{}\n}}\n", outside(body));
+    modules.map(module).collect()
 }
 
 /// Each block of documentation, on an item of its own; that of the file is as good as another's.
@@ -140,11 +130,8 @@ mod tests {
     #[test]
     fn modules_for_tests_are_found_with_the_crate_named_from_outside() {
         let text = "mod a { use crate::B; }\n#[cfg(test)]\nmod tests {\n    use crate::{C, D};\n}\n";
-        let found = test_modules(text).expect("parses");
-        assert_eq!(
-            found,
-            "#[cfg(test)]\nmod tests {\n    use super::Internal as _;\n    use parking_lot::{C, D};\n}\n"
-        );
+        let modules = "#[cfg(test)]\nmod tests {\n    use super::Internal as _;\n    use parking_lot::{C, D};\n}\n";
+        assert_eq!(test_modules(text), modules);
     }
 
     #[test]

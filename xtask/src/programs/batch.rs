@@ -1,7 +1,7 @@
 //! Programs that run and end by themselves.
 
-use super::list::{Run, Sample};
 use super::place::Place;
+use super::run::{Run, Sample};
 
 /// Locks that all threads of `sysbench mutex` take together, so that more threads have no more to do.
 const LOCKS: u32 = 16_000_000;

@@ -1,8 +1,8 @@
 //! Programs whose locks are no matter of speed: what they compute must be the same.
 
-use super::list::{Run, Sample};
 use super::place::Place;
 use super::process::Locks;
+use super::run::{Run, Sample};
 use crate::files::ErrorContext;
 use ondeck_report::fingerprint;
 use std::fmt::Write as _;

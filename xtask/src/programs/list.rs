@@ -1,71 +1,8 @@
 //! The programs: what each needs, in which settings it runs, what prepares and runs it, and what is known of its locks.
 
 use super::place::{Need, Place};
-use super::process::{FinishedProcess, Locks, Process, Usage};
-use super::profiles::ExpectedProfile;
+use super::run::{ExpectedProfile, Program, Run, Sample, Setting};
 use super::{batch, correct, servers};
-
-/// One way to run a program.
-pub(super) struct Setting {
-    /// As in the tables.
-    pub(super) label: &'static str,
-    /// Threads of the program, or clients of the server.
-    pub(super) threads: u32,
-}
-
-/// A program that runs with glibc's locks and with ours.
-pub(super) struct Program {
-    pub(super) name: &'static str,
-    pub(super) needs: &'static [Need],
-    pub(super) settings: &'static [Setting],
-    /// Makes what all runs start from.
-    pub(super) prepare: fn(&Place) -> Result<(), String>,
-    /// Runs it once, and looks at what it has computed.
-    pub(super) run: fn(&Run) -> Result<Sample, String>,
-    /// What its profile shall say.
-    pub(super) known: Option<ExpectedProfile>,
-}
-
-/// One run of a program: where, in which setting, with which locks.
-#[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
-    pub(super) place: &'a Place,
-    pub(super) setting: &'a Setting,
-    pub(super) locks: &'a Locks,
-}
-
-impl Run<'_> {
-    /// Starts the line with the locks of this run.
-    pub(super) fn start(&self, line: &str) -> Result<Process, String> {
-        self.place.start(self.locks, line)
-    }
-
-    /// Runs it until it ends.
-    pub(super) fn finish(&self, line: &str) -> Result<FinishedProcess, String> {
-        self.start(line)?.finish()
-    }
-}
-
-/// What one run has shown.
-#[derive(Debug, Default)]
-pub(super) struct Sample {
-    pub(super) seconds: f64,
-    /// None if it has no figures, but only computes the same: it hardly locks.
-    pub(super) ops: f64,
-    pub(super) usage: Usage,
-    /// What must be the same with every lock.
-    pub(super) result: String,
-}
-
-impl Sample {
-    /// Figures, unless some of the operations are wrong.
-    pub(super) fn of(seconds: f64, (ops, wrong): (f64, f64), usage: Usage) -> Result<Sample, String> {
-        if wrong != 0.0 || ops == 0.0 {
-            return Err(format!("{wrong} of {ops} operations are wrong or missing"));
-        }
-        Ok(Sample { seconds, ops, usage, result: String::new() })
-    }
-}
 
 const fn row(
     name: &'static str,
@@ -75,12 +12,6 @@ const fn row(
     run: fn(&Run) -> Result<Sample, String>,
 ) -> Program {
     Program { name, needs, settings, prepare, run, known: None }
-}
-
-impl Program {
-    const fn with(self, known: ExpectedProfile) -> Program {
-        Program { known: Some(known), ..self }
-    }
 }
 
 fn nothing(_: &Place) -> Result<(), String> {

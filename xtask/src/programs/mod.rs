@@ -12,18 +12,20 @@ mod list;
 mod place;
 mod process;
 mod profiles;
+mod run;
 mod servers;
 
 use crate::command::{cargo, metadata, succeed};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use list::{PROGRAMS, Program, Run, Sample, Setting};
+use list::PROGRAMS;
 use ondeck_report::stats::median;
 use ondeck_report::wording::count;
 use ondeck_rounds::order;
 use ondeck_workloads::this_machine;
 use place::Place;
 use process::Locks;
+use run::{Fault, Program, Run, Sample, Setting, attempt};
 use std::iter;
 use std::path::{Path, PathBuf};
 
@@ -58,21 +60,6 @@ impl Options {
             is_named && (!self.profiles || program.known.is_some())
         };
         PROGRAMS.iter().filter(is_wanted).collect()
-    }
-}
-
-/// Why a program gave no figures.
-#[derive(Debug, PartialEq)]
-enum Fault {
-    /// It cannot run here, with glibc's locks either.
-    Skipped(String),
-    /// It cannot run with what is ours, or does something else then.
-    Failed(String),
-}
-
-impl From<String> for Fault {
-    fn from(reason: String) -> Fault {
-        Fault::Failed(reason)
     }
 }
 
@@ -118,7 +105,7 @@ fn build(root: &Path, with_command: bool) -> Result<PathBuf, String> {
     let mut cargo = cargo(root);
     cargo.args(["build", "--quiet", "--release", "--package", "ondeck-preload"]);
     succeed(cargo.args(if with_command { &["--package", "ondeck-cli"][..] } else { &[] }))?;
-    let metadata = metadata(root)?;
+    let metadata = metadata(self::cargo(root).arg("--locked"))?;
     let target = metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;
     Ok(Path::new(target).join("release"))
 }
@@ -175,15 +162,6 @@ fn measure<'a>(
         }
     }
     Ok(all)
-}
-
-/// Runs a program once. If that fails, a run without anything of ours shows whose fault it is.
-fn attempt(program: &Program, run: &Run) -> Result<Sample, Fault> {
-    (program.run)(run).map_err(|reason| {
-        let reason = format!("{} {}: {reason}", run.setting.label, run.locks.name()).trim_start().to_owned();
-        let runs_without = || (program.run)(&Run { locks: &Locks::Glibc, ..*run }).is_ok();
-        if *run.locks != Locks::Glibc && runs_without() { Fault::Failed(reason) } else { Fault::Skipped(reason) }
-    })
 }
 
 const HEAD: &str = "program | threads | operations/s, glibc | throughput, ratio | CPU us/operation, glibc | \
@@ -283,9 +261,8 @@ mod tests {
     #[test]
     fn what_is_known_is_known_of_a_setting() {
         for program in PROGRAMS {
-            let known = |known: &profiles::ExpectedProfile| {
-                program.settings.iter().any(|setting| setting.label == known.setting)
-            };
+            let known =
+                |known: &run::ExpectedProfile| program.settings.iter().any(|setting| setting.label == known.setting);
             assert!(program.known.as_ref().is_none_or(known), "{}", program.name);
         }
     }

@@ -1,11 +1,9 @@
 //! Where a program runs: an empty directory in memory, with what the program needs.
 
 use super::process::{FinishedProcess, Locks, Process};
-use crate::command::output;
 use crate::files::{ErrorContext, write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::{fs, iter};
 
 /// A Debian package, and a program or a header by which it is known to be there, whoever has installed it.
@@ -27,9 +25,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// An empty one. What of `needs` is missing is installed, if that can be.
+    /// An empty one, if what the program needs is there.
     pub(super) fn new(root: &Path, name: &str, needs: &[Need], is_short: bool) -> Result<Place, String> {
-        provide(needs)?;
+        check(needs)?;
         let memory = Path::new("/dev/shm");
         // In memory, so that no disk is measured.
         let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -106,31 +104,14 @@ fn find(name: &str) -> Option<PathBuf> {
     places.map(|place| place.join(name)).find(|file| file.is_file())
 }
 
-/// Makes sure that all is there; what is missing is installed. The error says which package could not be had and why.
-fn provide(needs: &[Need]) -> Result<(), String> {
-    let missing = || needs.iter().filter(|(_, file)| find(file).is_none()).map(|(name, _)| *name).collect::<Vec<_>>();
-    let wanted = missing();
-    if wanted.is_empty() {
-        return Ok(());
+/// The error says which packages are missing.
+fn check(needs: &[Need]) -> Result<(), String> {
+    let missing: Vec<&str> = needs.iter().filter(|(_, file)| find(file).is_none()).map(|(name, _)| *name).collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("`apt-get install {}` has what is missing", missing.join(" ")))
     }
-    println!("installing {}", wanted.join(", "));
-    let install = || apt("install -y -qq --no-install-recommends", &wanted);
-    // Lists may be too old, or missing altogether, so a failure is given a second chance.
-    let installed = install().or_else(|_| apt("update -qq", &[]).and_then(|()| install()));
-    match (missing().join(", "), installed) {
-        (left, _) if left.is_empty() => Ok(()),
-        (left, Ok(())) => Err(format!("apt-get has installed {left}, but what is wanted of it is not there")),
-        (left, Err(reason)) => Err(format!("no {left}: {reason}")),
-    }
-}
-
-fn apt(words: &str, packages: &[&str]) -> Result<(), String> {
-    let is_root = output(Command::new("id").arg("-u"))?.trim() == "0";
-    // Nobody may be there to type a password.
-    let before: &[&str] = if is_root { &["env"] } else { &["sudo", "-n"] };
-    let mut command = Command::new(before[0]);
-    command.args(&before[1..]).args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
-    output(command.args(words.split(' ')).args(packages)).map(|_| ())
 }
 
 #[cfg(test)]
@@ -138,8 +119,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_not_installed() {
-        assert!(find("sh").is_some());
-        provide(&[("dash", "sh")]).unwrap();
+    fn what_is_missing_is_told_by_its_package() {
+        assert_eq!(check(&[("dash", "sh")]), Ok(()));
+        let missing = check(&[("dash", "sh"), ("one", "no-such-file"), ("two", "no/such.h")]).unwrap_err();
+        assert_eq!(missing, "`apt-get install one two` has what is missing");
     }
 }

@@ -5,30 +5,13 @@
 //! for. So names are expected where programs export them, as plugins or other libraries need them (MariaDB, node, RocksDB, Kyoto
 //! Cabinet, SQLite, rsyslog, Python); of the others, in which file who waits is, and that it is one lock.
 
-use super::list::{Program, Run};
 use super::place::Place;
 use super::process::Locks;
-use super::{Fault, attempt};
+use super::run::{ExpectedProfile, Fault, Program, Run, attempt};
 use crate::files::read;
 use ondeck_profile::{Lock, Profile, Site};
 use ondeck_report::wording::whole_percent;
 use std::path::Path;
-
-/// Which lock is hot, from the program's sources, and what a profile shall say of it.
-pub(super) struct ExpectedProfile {
-    /// The setting of the program that is recorded.
-    pub(super) setting: &'static str,
-    /// The lock, by those who have read the sources.
-    pub(super) lock: &'static str,
-    /// What its name in the profile begins with.
-    pub(super) name: &'static str,
-    /// The file that who waits is in, by the beginning of its name.
-    pub(super) module: &'static str,
-    /// How the functions begin of which one is on the stack of who waits; none if no names are to be had.
-    pub(super) waiters: &'static [&'static str],
-    /// The least part of all waiting that is for such locks.
-    pub(super) share: f64,
-}
 
 /// So much of the waiting for a lock must be as expected; the rest may be at its beginning and end.
 const NEARLY_ALL: f64 = 0.9;

@@ -1,8 +1,8 @@
 //! Servers under load from programs that keep glibc's locks: only the server is measured.
 
-use super::list::{Run, Sample};
 use super::place::Place;
 use super::process::{Locks, Process};
+use super::run::{Run, Sample};
 use crate::files::ErrorContext;
 use std::fs;
 use std::io::Write as _;

@@ -7,7 +7,7 @@
 use super::header::Header;
 use super::source::all_lines;
 use super::spec::defined_operator;
-use super::{File, fault};
+use super::tree::{File, fault};
 use std::collections::BTreeSet;
 
 const SECTION: &str = "Steps";
@@ -69,7 +69,7 @@ fn actions(module: &str) -> BTreeSet<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::file;
+    use super::super::tree::file;
     use super::*;
 
     const CODE: &str = "//! A flip.\n//!\n//! # Steps\n//! `proof/spec/flip.tla` has it.\n//!\n//! | step | what |\n//! |---|---|\n\

@@ -1,9 +1,9 @@
 //! Header and model say the same by name: every step is an action of the module in `proof/spec/`, and every property that the
 //! header calls as a witness is there.
 
-use super::anatomy::Algorithm;
+use super::algorithm::Algorithm;
 use super::header::quoted_after;
-use super::{File, fault};
+use super::tree::{File, fault};
 use std::collections::BTreeSet;
 
 pub(super) fn check(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<String> {

@@ -1,8 +1,9 @@
 //! Edges and invariants, which header and code cite by their labels.
 
-use super::{Algorithm, Part, fault, labels_in};
-use crate::tidy::header::Item;
+use crate::tidy::algorithm::{Algorithm, Part};
+use crate::tidy::header::{Item, labels_in};
 use crate::tidy::source::Line;
+use crate::tidy::tree::fault;
 use std::collections::BTreeSet;
 
 /// Every ordering names its edge, every edge is defined, and every definition has both ends in the code.

@@ -1,8 +1,9 @@
 //! Every row of the step table has a mark in the code, every mark has a row, and every read-modify-write stands under a
 //! mark.
 
-use super::{Algorithm, fault};
+use crate::tidy::algorithm::Algorithm;
 use crate::tidy::source::{Line, functions};
+use crate::tidy::tree::fault;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Step name of each step constant of an algorithm.

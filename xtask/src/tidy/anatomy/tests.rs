@@ -1,7 +1,7 @@
 //! A small algorithm that passes, and one wrong line at a time.
 
-use super::super::tests::file;
 use super::*;
+use crate::tidy::tree::file;
 
 const GOOD: &str = r#"//! `flip`: an example.
 //!
