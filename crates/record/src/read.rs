@@ -190,12 +190,13 @@ impl Reader {
         const LONGEST: u64 = 1 << 34;
         let wrong = |why: String| ReadError { path: path.to_owned(), why };
         let file = File::options().read(true).write(true).open(path).map_err(|error| wrong(error.to_string()))?;
-        let head = Bytes::read(&file, 0, size_of::<Header>());
-        let head = head.map_err(|error| wrong(format!("it ends within its first part: {error}")))?;
-        if head.u64(offset_of!(Header, magic)) != MAGIC {
+        let mut head: Vec<Header> =
+            read(&file, 0, 1).map_err(|error| wrong(format!("it ends within its first part: {error}")))?;
+        let head = head.remove(0);
+        if head.magic.into_inner() != MAGIC {
             return Err(wrong("it is no recording of this version, or was not begun".to_owned()));
         }
-        let length = head.u64(offset_of!(Header, length));
+        let length = head.length;
         let actual = file.metadata().map_err(|error| wrong(error.to_string()))?.len();
         if actual < length {
             return Err(wrong(format!("it has been cut short: {actual} bytes of {length}")));
@@ -203,30 +204,29 @@ impl Reader {
         if length > LONGEST {
             return Err(wrong(format!("it is longer than any recording: {length} bytes")));
         }
-        let part = |at: usize, size: usize| {
-            let part = Part { start: head.u64(at), room: head.u64(at + 8) };
+        let checked = |part: Part, size: usize| {
             let end = part.room.checked_mul(size as u64).and_then(|bytes| bytes.checked_add(part.start));
             let is_within = part.room > 0 && end.is_some_and(|end| end <= length);
             if is_within { Ok(part) } else { Err(wrong("its parts lie outside of it".to_owned())) }
         };
         Ok(Reader {
-            modules: part(offset_of!(Header, modules), size_of::<layout::Module>())?,
-            locks: part(offset_of!(Header, locks), size_of::<layout::Lock>())?,
-            stacks: part(offset_of!(Header, stacks), size_of::<u64>())?,
-            waiters: part(offset_of!(Header, waiters), size_of::<layout::Waiter>())?,
-            names: part(offset_of!(Header, names), size_of::<layout::Name>())?,
-            ring: part(offset_of!(Header, ring), size_of::<layout::Slot>())?,
-            tail: head.u64(offset_of!(Header, tail)),
+            modules: checked(head.modules, size_of::<layout::Module>())?,
+            locks: checked(head.locks, size_of::<layout::Lock>())?,
+            stacks: checked(head.stacks, size_of::<u64>())?,
+            waiters: checked(head.waiters, size_of::<layout::Waiter>())?,
+            names: checked(head.names, size_of::<layout::Name>())?,
+            ring: checked(head.ring, size_of::<layout::Slot>())?,
+            tail: head.tail.into_inner(),
             spoilt: 0,
             about: RecordingInfo {
-                pid: head.u32(offset_of!(Header, pid)),
-                parent: head.u32(offset_of!(Header, parent)),
-                program: path_of(head.text(offset_of!(Header, program), 4096)),
-                lock: String::from_utf8_lossy(head.text(offset_of!(Header, lock), 32)).into_owned(),
-                source: head.u32(offset_of!(Header, source)),
-                rate: head.u64(offset_of!(Header, rate)).max(1),
-                started_realtime_ns: head.u64(offset_of!(Header, started_realtime_ns)),
-                started_ns: head.u64(offset_of!(Header, started_ns)),
+                pid: head.pid,
+                parent: head.parent,
+                program: path_of(&head.program),
+                lock: String::from_utf8_lossy(text(&head.lock)).into_owned(),
+                source: head.source,
+                rate: head.rate.max(1),
+                started_realtime_ns: head.started_realtime_ns,
+                started_ns: head.started_ns,
             },
             path: path.to_owned(),
             file,
@@ -238,18 +238,26 @@ impl Reader {
         &self.path
     }
 
-    fn bytes(&self, at: u64, length: usize) -> Result<Bytes, ReadError> {
-        let wrong = |error: io::Error| ReadError { path: self.path.clone(), why: error.to_string() };
-        Bytes::read(&self.file, at, length).map_err(wrong)
+    fn failed(&self, error: &io::Error) -> ReadError {
+        ReadError { path: self.path.clone(), why: error.to_string() }
+    }
+
+    /// So many entries of a part, from the one with that index on.
+    fn entries<T: Numbers>(&self, part: Part, index: u64, n: u64) -> Result<Vec<T>, ReadError> {
+        read(&self.file, part.start + index * size_of::<T>() as u64, n as usize).map_err(|error| self.failed(&error))
+    }
+
+    /// A field of the header, by its offset.
+    fn field<T: Numbers>(&self, at: usize) -> Result<T, ReadError> {
+        Ok(self.entries(Part { start: at as u64, room: 1 }, 0, 1)?.remove(0))
     }
 
     /// What could not be recorded until now.
     pub fn dropped(&self) -> Result<Dropped, ReadError> {
-        let head = self.bytes(0, size_of::<Header>())?;
         Ok(Dropped {
-            samples: head.u64(offset_of!(Header, dropped_samples)),
-            stacks: head.u64(offset_of!(Header, dropped_stacks)),
-            locks: head.u64(offset_of!(Header, dropped_locks)),
+            samples: self.field(offset_of!(Header, dropped_samples))?,
+            stacks: self.field(offset_of!(Header, dropped_stacks))?,
+            locks: self.field(offset_of!(Header, dropped_locks))?,
         })
     }
 
@@ -289,12 +297,12 @@ impl Reader {
 
     /// Whether the process has come to its regular end.
     pub fn has_exited(&self) -> Result<bool, ReadError> {
-        Ok(self.bytes(offset_of!(Header, has_exited) as u64, 4)?.u32(0) != 0)
+        Ok(self.field::<u32>(offset_of!(Header, has_exited))? != 0)
     }
 
     /// Whether a lock was used at all.
     pub fn has_locked(&self) -> Result<bool, ReadError> {
-        Ok(self.bytes(offset_of!(Header, has_locked) as u64, 4)?.u32(0) != 0)
+        Ok(self.field::<u32>(offset_of!(Header, has_locked))? != 0)
     }
 
     /// The program's files that are known until now.
@@ -304,30 +312,20 @@ impl Reader {
 
     /// Those of them that are behind the first `known`.
     pub fn modules_from(&self, known: u64) -> Result<Vec<Module>, ReadError> {
-        use layout::Module as Entry;
         let mut modules = Vec::new();
         for index in known..self.modules.room {
-            let entry = self.bytes(self.modules.start + index * size_of::<Entry>() as u64, size_of::<Entry>())?;
-            if entry.u32(offset_of!(Entry, is_complete)) == 0 {
+            let entry: layout::Module = self.entries(self.modules, index, 1)?.remove(0);
+            if entry.is_complete.into_inner() == 0 {
                 break;
             }
-            let id_length = (entry.u32(offset_of!(Entry, build_id_length)) as usize).min(32);
-            let id_at = offset_of!(Entry, build_id);
-            let path = path_of(entry.text(offset_of!(Entry, path), 448));
-            let word = |at: usize| entry.u64(offset_of!(Entry, stamp) + at);
-            let stamp = Stamp {
-                device: word(offset_of!(Stamp, device)),
-                number: word(offset_of!(Stamp, number)),
-                size: word(offset_of!(Stamp, size)),
-                modified_ns: word(offset_of!(Stamp, modified_ns)) as i64,
-            };
+            let path = path_of(&entry.path);
             modules.push(Module {
                 path: if path.as_os_str().is_empty() { self.about.program.clone() } else { path },
-                start: entry.u64(offset_of!(Entry, start)),
-                end: entry.u64(offset_of!(Entry, end)),
-                bias: entry.u64(offset_of!(Entry, bias)),
-                build_id: entry.0[id_at..id_at + id_length].to_vec(),
-                stamp: (stamp.number != 0).then_some(stamp),
+                start: entry.start,
+                end: entry.end,
+                bias: entry.bias,
+                build_id: entry.build_id.into_iter().take(entry.build_id_length as usize).collect(),
+                stamp: (entry.stamp.number != 0).then_some(entry.stamp),
             });
         }
         Ok(modules)
@@ -340,12 +338,10 @@ impl Reader {
         let mut first = 1;
         while first < self.locks.room {
             let n = AT_ONCE.min(self.locks.room - first);
-            let size = size_of::<layout::Lock>();
-            let entries = self.bytes(self.locks.start + first * size as u64, n as usize * size)?;
             let n_before = locks.len();
             // A thread that has taken a number may be about to write it, or had no room on the disk.
-            let known = (0..n as usize).filter_map(|index| lock(&entries, index * size, first as u32 + index as u32));
-            locks.extend(known);
+            let entries = self.entries(self.locks, first, n)?.into_iter();
+            locks.extend((first as u32..).zip(entries).filter_map(|(number, entry)| lock(number, entry)));
             if locks.len() == n_before {
                 break;
             }
@@ -359,28 +355,23 @@ impl Reader {
         if number == layout::NONE || u64::from(number) >= self.locks.room {
             return Ok(None);
         }
-        let size = size_of::<layout::Lock>();
-        let entry = self.bytes(self.locks.start + u64::from(number) * size as u64, size)?;
-        Ok(lock(&entry, 0, number))
+        Ok(lock(number, self.entries(self.locks, number.into(), 1)?.remove(0)))
     }
 
     /// The threads that wait now. Of a thread that has left a wait without its end, or waits inside a wait, the newest counts.
     pub fn waiters(&self) -> Result<Vec<Waiter>, ReadError> {
-        use layout::Waiter as Entry;
-        const SIZE: usize = size_of::<Entry>();
-        let most = self.bytes(offset_of!(Header, most_waiters) as u64, 4)?.u32(0);
-        let n = u64::from(most).min(self.waiters.room) as usize;
-        let slots = self.bytes(self.waiters.start, n * SIZE)?;
-        let waiter = |at: usize| Waiter {
-            thread: slots.u32(at + offset_of!(Entry, thread)),
-            lock: slots.u32(at + offset_of!(Entry, lock)),
-            address: slots.u64(at + offset_of!(Entry, address)),
-            since: slots.u64(at + offset_of!(Entry, since)),
-            kind: slots.u32(at + offset_of!(Entry, kind)),
-            stack: slots.u32(at + offset_of!(Entry, stack)),
+        let most: u32 = self.field(offset_of!(Header, most_waiters))?;
+        let slots = self.entries(self.waiters, 0, u64::from(most).min(self.waiters.room))?;
+        let waiter = |slot: layout::Waiter| Waiter {
+            thread: slot.thread.into_inner(),
+            lock: slot.lock.into_inner(),
+            address: slot.address.into_inner(),
+            since: slot.since.into_inner(),
+            kind: slot.kind.into_inner(),
+            stack: slot.stack.into_inner(),
         };
-        let mut waiters: Vec<Waiter> = (0..n).map(|index| waiter(index * SIZE)).collect();
-        waiters.retain(|waiter| waiter.thread != 0 && waiter.thread != Entry::TAKEN);
+        let mut waiters: Vec<Waiter> = slots.into_iter().map(waiter).collect();
+        waiters.retain(|waiter| waiter.thread != 0 && waiter.thread != layout::Waiter::TAKEN);
         waiters.sort_by_key(|waiter| (waiter.thread, core::cmp::Reverse(waiter.since)));
         waiters.dedup_by_key(|waiter| waiter.thread);
         Ok(waiters)
@@ -388,23 +379,20 @@ impl Reader {
 
     /// The names that the program has given its locks.
     pub fn names(&self) -> Result<Vec<Name>, ReadError> {
-        use layout::Name as Entry;
         const AT_ONCE: u64 = 64;
+        let name = |entry: layout::Name| {
+            let address = entry.address.into_inner();
+            let end = address.saturating_add(entry.length.into_inner());
+            let bytes = entry.text.map(|word| word.into_inner().to_ne_bytes());
+            // What was cut in the middle of a character ends before it.
+            let text = String::from_utf8_lossy(text(bytes.as_flattened())).trim_end_matches('\u{fffd}').to_owned();
+            Name { addresses: address..end, text }
+        };
         let mut names = Vec::new();
         for first in (0..self.names.room).step_by(AT_ONCE as usize) {
-            let n = AT_ONCE.min(self.names.room - first);
-            let entries =
-                self.bytes(self.names.start + first * size_of::<Entry>() as u64, n as usize * size_of::<Entry>())?;
-            let name = |index: usize| {
-                let at = index * size_of::<Entry>();
-                let address = entries.u64(at + offset_of!(Entry, address));
-                let end = address.saturating_add(entries.u64(at + offset_of!(Entry, length)));
-                let text = entries.text(at + offset_of!(Entry, text), Entry::TEXT);
-                // What was cut in the middle of a character ends before it.
-                let text = String::from_utf8_lossy(text).trim_end_matches('\u{fffd}').to_owned();
-                Name { addresses: address..end, text }
-            };
-            let known = (0..n as usize).map(name).filter(|name| name.addresses.start != 0 && !name.text.is_empty());
+            let entries = self.entries(self.names, first, AT_ONCE.min(self.names.room - first))?;
+            let known = entries.into_iter().map(name);
+            let known = known.filter(|name| name.addresses.start != 0 && !name.text.is_empty());
             let n_before = names.len();
             names.extend(known);
             if names.len() == n_before {
@@ -420,77 +408,68 @@ impl Reader {
         if number == layout::NONE || at >= self.stacks.room {
             return Ok(Vec::new());
         }
-        let length = (self.bytes(self.stacks.start + at * 8, 8)?.u64(0) & 0xffff) as usize;
-        if length > layout::DEPTH || at + length as u64 >= self.stacks.room {
+        let length = self.entries::<u64>(self.stacks, at, 1)?[0] & 0xffff;
+        if length > layout::DEPTH as u64 || at + length >= self.stacks.room {
             return Ok(Vec::new());
         }
-        let words = self.bytes(self.stacks.start + (at + 1) * 8, length * 8)?;
-        Ok((0..length).map(|index| words.u64(index * 8)).collect())
+        self.entries(self.stacks, at + 1, length)
     }
 
     /// Takes the samples that are new, in their order. One that is being written is waited for until the next call; once the
     /// process is gone (`is_over`) it is left out, and so is one that makes no sense.
     pub fn take(&mut self, is_over: bool, mut each: impl FnMut(Sample)) -> Result<(), ReadError> {
         const AT_ONCE: u64 = 4096;
-        let head = self.bytes(offset_of!(Header, head) as u64, 8)?.u64(0); // record_ring: ask
-        let size = size_of::<layout::Slot>();
+        let head: u64 = self.field(offset_of!(Header, head))?; // record_ring: ask
         // Not more than there can be, whatever the file says.
         let end = head.min(self.tail.saturating_add(self.ring.room));
         'all: while self.tail < end {
             let first = self.tail % self.ring.room;
             let n = AT_ONCE.min(end - self.tail).min(self.ring.room - first);
-            let (at, length) = (self.ring.start + first * size as u64, n as usize * size);
-            let tickets = self.bytes(at, length)?; // record_ring: copy_ticket
+            let tickets: Vec<layout::Slot> = self.entries(self.ring, first, n)?; // record_ring: copy_ticket
             // A ticket is written after the words that belong to it, so these are read after it. On x86-64 that is no
             // instruction, so no test there can miss it.
             fence(Acquire);
-            let slots = self.bytes(at, length)?; // record_ring: copy_words
-            for index in 0..n as usize {
+            let slots = self.entries(self.ring, first, n)?; // record_ring: copy_words
+            for (ticket, slot) in tickets.into_iter().map(|slot| slot.ticket.into_inner()).zip(slots) {
                 // record_ring: examine
-                let ticket = tickets.u64(index * size + offset_of!(layout::Slot, ticket));
                 let is_complete = ticket == self.tail + 1;
                 if !is_complete && !is_over {
                     break 'all;
                 }
-                match sample(&slots, index * size).filter(|_| is_complete) {
+                match sample(slot).filter(|_| is_complete) {
                     Some(sample) => each(sample),
                     None => self.spoilt += 1,
                 }
                 self.tail += 1;
             }
         }
-        let wrong = |error: io::Error| ReadError { path: self.path.clone(), why: error.to_string() };
-        // record_ring: free
-        self.file.write_all_at(&self.tail.to_le_bytes(), offset_of!(Header, tail) as u64).map_err(wrong)
+        let written = self.file.write_all_at(&self.tail.to_le_bytes(), offset_of!(Header, tail) as u64); // record_ring: free
+        written.map_err(|error| self.failed(&error))
     }
 }
 
-fn lock(entries: &Bytes, at: usize, number: u32) -> Option<Lock> {
-    use layout::Lock as Entry;
-    let (field, word) = (|offset: usize| entries.u32(at + offset), |offset: usize| entries.u64(at + offset));
-    let address = word(offset_of!(Entry, address));
+fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
+    let address = entry.address.into_inner();
     (address != 0).then(|| Lock {
         number,
         address,
-        kind: field(offset_of!(Entry, kind)),
-        origin: field(offset_of!(Entry, origin)),
-        left_over: word(offset_of!(Entry, left_over)),
-        most_waiting: field(offset_of!(Entry, most_waiting)),
-        parks: field(offset_of!(Entry, parks)),
-        wakes: field(offset_of!(Entry, wakes)),
-        rotations: field(offset_of!(Entry, rotations)),
-        spins: field(offset_of!(Entry, spins)),
-        waiting: word(offset_of!(Entry, waiting)),
-        lasts_since: word(offset_of!(Entry, lasts_since)),
+        kind: entry.kind.into_inner(),
+        origin: entry.origin.into_inner(),
+        left_over: entry.left_over.into_inner(),
+        most_waiting: entry.most_waiting.into_inner(),
+        parks: entry.parks.into_inner(),
+        wakes: entry.wakes.into_inner(),
+        rotations: entry.rotations.into_inner(),
+        spins: entry.spins.into_inner(),
+        waiting: entry.waiting.into_inner(),
+        lasts_since: entry.lasts_since.into_inner(),
     })
 }
 
-fn sample(slots: &Bytes, at: usize) -> Option<Sample> {
-    use layout::Slot;
-    let field = |offset: usize| slots.u64(at + offset);
-    let (what, place) = (field(offset_of!(Slot, what)), field(offset_of!(Slot, place)));
+fn sample(slot: layout::Slot) -> Option<Sample> {
+    let (what, place) = (slot.what.into_inner(), slot.place.into_inner());
     let event = what as u32 & !(!0 << LENGTHS_AT[0]);
-    let weight = f64::from_bits(field(offset_of!(Slot, weight)));
+    let weight = f64::from_bits(slot.weight.into_inner());
     // Sums of weights, and of what they are multiplied with, stay far from infinity.
     let is_possible = weight > 0.0 && weight <= u64::MAX as f64;
     let is_known = (event::WAIT..=event::TRIED).contains(&event::plain(event)) && is_possible;
@@ -499,39 +478,42 @@ fn sample(slots: &Bytes, at: usize) -> Option<Sample> {
         thread: (what >> 32) as u32,
         lock: place as u32,
         stack: (place >> 32) as u32,
-        at: field(offset_of!(Slot, at)),
-        ns: field(offset_of!(Slot, ns)),
+        at: slot.at.into_inner(),
+        ns: slot.ns.into_inner(),
         weight,
         lengths: LENGTHS_AT.map(|at| layout::decoded(what as u32 >> at & layout::LENGTH)),
     })
 }
 
-/// A piece of a file.
-struct Bytes(Vec<u8>);
+/// What is nothing but numbers, in atomics or not.
+///
+/// # Safety
+/// - Every pattern of bits is a value.
+unsafe trait Numbers {}
 
-impl Bytes {
-    fn read(file: &File, at: u64, length: usize) -> io::Result<Self> {
-        let mut bytes = std::vec![0; length];
-        file.read_exact_at(&mut bytes, at)?;
-        Ok(Bytes(bytes))
-    }
+macro_rules! numbers {
+    ($($type:ty)*) => {$(
+        // SAFETY: so is its definition.
+        unsafe impl Numbers for $type {}
+    )*};
+}
+numbers!(u32 u64 Header layout::Module layout::Lock layout::Waiter layout::Name layout::Slot);
 
-    fn u32(&self, at: usize) -> u32 {
-        self.0[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
-    }
+/// So many of them that follow each other in a file.
+fn read<T: Numbers>(file: &File, at: u64, n: usize) -> io::Result<Vec<T>> {
+    let mut bytes = std::vec![0; n * size_of::<T>()];
+    file.read_exact_at(&mut bytes, at)?;
+    // SAFETY: as many bytes as one takes, of which every pattern is one.
+    let one = |bytes: &[u8]| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() };
+    Ok(bytes.chunks_exact(size_of::<T>()).map(one).collect())
+}
 
-    fn u64(&self, at: usize) -> u64 {
-        self.0[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-    }
-
-    /// Up to a zero.
-    fn text(&self, at: usize, room: usize) -> &[u8] {
-        let text = &self.0[at..at + room];
-        &text[..text.iter().position(|byte| *byte == 0).unwrap_or(room)]
-    }
+/// Up to a zero.
+fn text(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len())]
 }
 
 fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+    PathBuf::from(std::ffi::OsStr::from_bytes(text(bytes)))
 }
