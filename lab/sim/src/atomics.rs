@@ -4,6 +4,7 @@
 
 use crate::engine::{EngineHandle, Kind, Op};
 use ondeck_core::{Atomic, AtomicPointer};
+use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{self, SeqCst};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
@@ -20,7 +21,7 @@ pub struct SimU64(AtomicU64);
 /// An atomic pointer whose accesses take simulated time.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct SimPtr<T>(AtomicPtr<T>);
+pub struct SimPtr<T>(SimU64, PhantomData<AtomicPtr<T>>);
 
 /// Does one operation on the word at `address`: in a run as its machine does it, else at once. There is one of it: in
 /// line, it would make every workload with every lock larger by a hundred instructions per operation.
@@ -31,13 +32,6 @@ fn atomic(address: u64, is_wide: bool, kind: Kind, a: u64, b: u64) -> u64 {
         Some(here) => here.atomic(op),
         // SAFETY: the methods below pass the address of a word that they have a reference to.
         None => unsafe { op.apply() },
-    }
-}
-
-/// A word is about to be gone.
-fn forget(address: u64) {
-    if let Some(here) = EngineHandle::find() {
-        here.with(|engine| engine.forget(address));
     }
 }
 
@@ -68,8 +62,11 @@ macro_rules! simulate {
         }
 
         impl Drop for $atomic {
+            /// The word is about to be gone.
             fn drop(&mut self) {
-                forget(self.address());
+                if let Some(here) = EngineHandle::find() {
+                    here.with(|engine| engine.forget(self.address()));
+                }
             }
         }
 
@@ -133,47 +130,38 @@ macro_rules! simulate {
 simulate!(SimU32, AtomicU32, u32, false);
 simulate!(SimU64, AtomicU64, u64, true);
 
-impl<T> SimPtr<T> {
-    #[inline]
-    fn atomic(&self, kind: Kind, a: *mut T, b: *mut T) -> *mut T {
-        let address = std::ptr::from_ref(self) as u64;
-        let (a, b) = (a.expose_provenance() as u64, b.expose_provenance() as u64);
-        let before = atomic(address, size_of::<*mut T>() == 8, kind, a, b);
-        std::ptr::with_exposed_provenance_mut(before as usize)
-    }
+fn bits<T>(pointer: *mut T) -> u64 {
+    pointer.expose_provenance() as u64
 }
 
-impl<T> Drop for SimPtr<T> {
-    fn drop(&mut self) {
-        forget(std::ptr::from_ref(self) as u64);
-    }
+fn pointer<T>(bits: u64) -> *mut T {
+    std::ptr::with_exposed_provenance_mut(bits as usize)
 }
 
 impl<T> AtomicPointer<T> for SimPtr<T> {
     fn new(pointer: *mut T) -> Self {
-        SimPtr(AtomicPtr::new(pointer))
+        SimPtr(Atomic::new(bits(pointer)), PhantomData)
     }
     #[inline]
-    fn load(&self, _order: Ordering) -> *mut T {
-        self.atomic(Kind::Load, std::ptr::null_mut(), std::ptr::null_mut())
+    fn load(&self, order: Ordering) -> *mut T {
+        pointer(self.0.load(order))
     }
     #[inline]
     fn store(&self, pointer: *mut T, order: Ordering) {
-        self.atomic(kind_of_store(order), pointer, std::ptr::null_mut());
+        self.0.store(bits(pointer), order);
     }
     #[inline]
-    fn swap(&self, pointer: *mut T, _order: Ordering) -> *mut T {
-        self.atomic(Kind::Swap, pointer, std::ptr::null_mut())
+    fn swap(&self, new: *mut T, order: Ordering) -> *mut T {
+        pointer(self.0.swap(bits(new), order))
     }
     #[inline]
     fn compare_exchange(
         &self,
         current: *mut T,
         new: *mut T,
-        _success: Ordering,
-        _failure: Ordering,
+        success: Ordering,
+        failure: Ordering,
     ) -> Result<*mut T, *mut T> {
-        let found = self.atomic(Kind::CompareExchange, current, new);
-        if found == current { Ok(found) } else { Err(found) }
+        self.0.compare_exchange(bits(current), bits(new), success, failure).map(pointer).map_err(pointer)
     }
 }

@@ -16,7 +16,7 @@ pub(super) enum PreemptionCause {
 }
 
 /// A hardware thread, as the scheduler sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct CpuState {
     pub(crate) core: u32,
     pub(crate) kind: u32,
@@ -58,16 +58,8 @@ impl CpuState {
             node: cpu.node,
             rank: cpu.rank,
             sibling: sibling(index),
-            running: None,
-            is_expected: false,
-            queue: Vec::new(),
-            in_debt: Vec::new(),
-            n_looks_in_vain: 0,
-            busy: RecentShare::default(),
-            must_switch: None,
-            idle_since: 0,
             least_vruntime: FIRST_VRUNTIME,
-            pausing_until: 0,
+            ..CpuState::default()
         };
         machine.cpus.iter().enumerate().map(state).collect()
     }

@@ -14,6 +14,9 @@ pub(crate) const NO_CPU: u32 = u32::MAX;
 /// How many operations of each thread are remembered for the report on one that gets nowhere.
 pub(crate) const RECENT: usize = 64;
 
+/// In places where no operation was made yet.
+const NO_OP: Op = Op { kind: Kind::Load, address: 0, is_wide: false, a: 0, b: 0 };
+
 /// What a thread is at. Where a time is spoken of, it is the one in the thread's slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -87,8 +90,7 @@ impl GrantedAction {
 
 impl Request {
     pub(crate) fn nothing() -> Self {
-        let op = Op { kind: Kind::Load, address: 0, is_wide: false, a: 0, b: 0 };
-        Request::new(GrantedAction::Op(op), 0, NONE, 0)
+        Request::new(GrantedAction::Op(NO_OP), 0, NONE, 0)
     }
 
     /// One that goes on its way at time `asked`.
@@ -116,8 +118,7 @@ pub(crate) struct RecentOps {
 
 impl RecentOps {
     fn new() -> Self {
-        let op = Op { kind: Kind::Load, address: 0, is_wide: false, a: 0, b: 0 };
-        RecentOps { ring: Box::new([CompletedOp { at: 0, op, line: NONE, before: 0 }; RECENT]), n: 0 }
+        RecentOps { ring: Box::new([CompletedOp { at: 0, op: NO_OP, line: NONE, before: 0 }; RECENT]), n: 0 }
     }
 
     #[inline]

@@ -36,17 +36,13 @@ pub(super) enum TraceItem {
         name: Name,
         for_ns: u64,
     },
-    /// An arrow begins within the slice of this name that is there at this time.
-    From {
+    /// An end of an arrow, within the slice that is there. Both ends have the name, which is that of the slice of the first
+    /// one, and the number in common.
+    Arrow {
         track: Track,
         name: Name,
         id: u64,
-    },
-    /// The arrow with the same name and number ends within the slice that is there.
-    To {
-        track: Track,
-        name: Name,
-        id: u64,
+        is_end: bool,
     },
     Instant {
         thread: u32,
@@ -235,11 +231,8 @@ impl<'a> Draft<'a> {
 
     /// An arrow from the waker to the slice that has just begun.
     fn woken(&mut self, thread: u32, by: u32, now: u64) {
-        let (from, to) = (Track::Thread(by), Track::Thread(thread));
-        self.slice(from, Name::Wake, now, now + 1);
-        let id = self.arrow();
-        self.push(now, TraceItem::From { track: from, name: Name::Wake, id });
-        self.push(now, TraceItem::To { track: to, name: Name::Wake, id });
+        self.slice(Track::Thread(by), Name::Wake, now, now + 1);
+        self.arrow(Name::Wake, (Track::Thread(by), now), (Track::Thread(thread), now));
     }
 
     /// The wait for the line, and an arrow from the hardware thread that had it. Arrows need slices to begin and end in;
@@ -255,12 +248,9 @@ impl<'a> Draft<'a> {
         self.seats[cpu as usize].fetched_ns = now;
         let (giver, had_since) = self.giver(line, from_core);
         let departure = had_since.max(asked_ns).min(arrival);
-        let id = self.arrow();
-        for (cpu, at, is_end) in [(giver, departure, false), (cpu, arrival, true)] {
-            let (track, name) = (Track::Cpu(cpu), Name::Line(line));
-            self.slice(track, name, at, at + 1);
-            self.push(at, if is_end { TraceItem::To { track, name, id } } else { TraceItem::From { track, name, id } });
-        }
+        let ends = [(Track::Cpu(giver), departure), (Track::Cpu(cpu), arrival)];
+        ends.iter().for_each(|(track, at)| self.slice(*track, Name::Line(line), *at, at + 1));
+        self.arrow(Name::Line(line), ends[0], ends[1]);
         self.homes.insert(line, LineLocation { cpu, since_ns: now });
     }
 
@@ -277,9 +267,11 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn arrow(&mut self) -> u64 {
+    fn arrow(&mut self, name: Name, from: (Track, u64), to: (Track, u64)) {
         self.n_arrows += 1;
-        self.n_arrows
+        for ((track, at), is_end) in [(from, false), (to, true)] {
+            self.push(at, TraceItem::Arrow { track, name, id: self.n_arrows, is_end });
+        }
     }
 }
 
@@ -289,8 +281,7 @@ impl TraceItem {
     fn rank(&self) -> (u8, Reverse<u64>) {
         match self {
             TraceItem::Slice { for_ns, .. } => (0, Reverse(*for_ns)),
-            TraceItem::From { .. } => (1, Reverse(0)),
-            TraceItem::To { .. } => (2, Reverse(0)),
+            TraceItem::Arrow { is_end, .. } => (1 + u8::from(*is_end), Reverse(0)),
             TraceItem::Instant { .. } => (3, Reverse(0)),
             TraceItem::Counts(_) => (4, Reverse(0)),
         }

@@ -102,8 +102,12 @@ fn one(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
             name.write(out)?;
             out.write_all(b"\"}")
         }
-        TraceItem::From { track, name, id } => arrow(out, "\"ph\":\"s\"", &at(track), name, id),
-        TraceItem::To { track, name, id } => arrow(out, "\"ph\":\"f\",\"bp\":\"e\"", &at(track), name, id),
+        TraceItem::Arrow { track, name, id, is_end } => {
+            let kind = if is_end { "\"ph\":\"f\",\"bp\":\"e\"" } else { "\"ph\":\"s\"" };
+            write!(out, ",\n{{{kind},{},\"id\":{id},\"cat\":\"{}\",\"name\":\"", at(track), name.category())?;
+            name.write(out)?;
+            out.write_all(b"\"}")
+        }
         TraceItem::Instant { thread, step } => {
             let at = at(Track::Thread(thread));
             let (lock, name) = (json!(step.lock), json!(step.name));
@@ -114,13 +118,6 @@ fn one(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
             write!(out, "{{\"awake\":{awake},\"in the dugout\":{dugout},\"without a CPU\":{ready}}}}}")
         }
     }
-}
-
-/// One end of an arrow. Both ends have name, category and number in common.
-fn arrow(out: &mut impl Write, kind: &str, at: &str, name: Name, id: u64) -> io::Result<()> {
-    write!(out, ",\n{{{kind},{at},\"id\":{id},\"cat\":\"{}\",\"name\":\"", name.category())?;
-    name.write(out)?;
-    out.write_all(b"\"}")
 }
 
 impl TraceItem {
@@ -147,7 +144,7 @@ impl Name {
 
     fn write(self, out: &mut impl Write) -> io::Result<()> {
         match self {
-            Name::Life(life) => out.write_all(life.words().as_bytes()),
+            Name::Life(life) => out.write_all(life.words().concat().as_bytes()),
             Name::Thread(thread) => write!(out, "thread {thread}"),
             Name::Pauses => out.write_all(b"pauses"),
             Name::Wake => out.write_all(b"wake"),
