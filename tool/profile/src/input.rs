@@ -155,6 +155,7 @@ mod tests {
         let Ok(profile) = json::from_json(&changed.to_string()) else { return };
         let comparison = compare(&Summary::of(&toy()), &Summary::of(&profile)).text("a", "b", 120);
         let texts = [table(&profile, 120), page(&profile), flamegraph(&profile), firefox(&profile)];
+        assert!(!texts.iter().any(|text| text.contains("NaN")));
         let sizes = texts.map(|text| text.len());
         assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
         assert!(!comparison.is_empty() && folded(&profile, Side::Waiters).len() < 1 << 20);

@@ -92,7 +92,7 @@ fn timeline(ns: f64, phase: usize) -> Timeline {
 const LOCK: &[&str] = &["pthread_mutex_lock @ pthread_mutex_lock.c:94 libc.so.6"];
 
 /// Stacks that end in the server's main loop.
-fn within<'a>(inner: &[&'a str]) -> Vec<&'a str> {
+fn within<'a>(inner: &[&[&'a str]]) -> Vec<&'a str> {
     let outer = [
         "do_handle_one_connection(CONNECT*, bool) @ sql/sql_connect.cc:1416",
         "handle_one_connection @ sql/sql_connect.cc:1318",
@@ -102,7 +102,7 @@ fn within<'a>(inner: &[&'a str]) -> Vec<&'a str> {
         "dispatch_command(enum_server_command, THD*, char*, unsigned int, bool) @ sql/sql_parse.cc:1893",
         "do_command(THD*, bool) @ sql/sql_parse.cc:1406",
     ];
-    [inner, &middle, &outer].concat()
+    [inner.concat(), middle.to_vec(), outer.to_vec()].concat()
 }
 
 /// A lock, with all sums that a real one would have.
@@ -181,50 +181,18 @@ fn query_cache(builder: &mut Builder) {
     let free = ["pthread_mutex_unlock @ :0 libc.so.6", "^Query_cache::unlock() @ sql/sql_cache.cc:674"];
     let wait = ["Query_cache::try_lock(THD*, Query_cache::Cache_try_lock_mode) @ sql/sql_cache.cc:470"];
     let parse = "mysql_parse(THD*, char*, unsigned int, Parser_state*) @ sql/sql_parse.cc:7820";
-    let send = within(
-        &[
-            LOCK,
-            &take,
-            &wait,
-            &["Query_cache::send_result_to_client(THD*, char*, unsigned int) @ sql/sql_cache.cc:1890", parse],
-        ]
-        .concat(),
-    );
-    let store = within(
-        &[
-            LOCK,
-            &take,
-            &wait,
-            &[
-                "Query_cache::store_query(THD*, TABLE_LIST*) @ sql/sql_cache.cc:1410",
-                "execute_sqlcom_select(THD*, TABLE_LIST*) @ sql/sql_parse.cc:6230",
-                parse,
-            ],
-        ]
-        .concat(),
-    );
-    let drop = within(
-        &[
-            &free[..],
-            &[
-                "Query_cache::invalidate_table(THD*, TABLE_LIST*) @ sql/sql_cache.cc:3321",
-                "mysql_insert(THD*, TABLE_LIST*, List<Item>&) @ sql/sql_insert.cc:1160",
-                parse,
-            ],
-        ]
-        .concat(),
-    );
-    let kept = within(
-        &[
-            &free[..],
-            &[
-                "Query_cache::store_query(THD*, TABLE_LIST*) @ sql/sql_cache.cc:1520",
-                "execute_sqlcom_select(THD*, TABLE_LIST*) @ sql/sql_parse.cc:6230",
-                parse,
-            ],
-        ]
-        .concat(),
-    );
+    let select = ["execute_sqlcom_select(THD*, TABLE_LIST*) @ sql/sql_parse.cc:6230", parse];
+    let send = ["Query_cache::send_result_to_client(THD*, char*, unsigned int) @ sql/sql_cache.cc:1890", parse];
+    let send = within(&[LOCK, &take, &wait, &send]);
+    let store = ["Query_cache::store_query(THD*, TABLE_LIST*) @ sql/sql_cache.cc:1410"];
+    let store = within(&[LOCK, &take, &wait, &store, &select]);
+    let drop = [
+        "Query_cache::invalidate_table(THD*, TABLE_LIST*) @ sql/sql_cache.cc:3321",
+        "mysql_insert(THD*, TABLE_LIST*, List<Item>&) @ sql/sql_insert.cc:1160",
+        parse,
+    ];
+    let drop = within(&[&free, &drop]);
+    let kept = within(&[&free, &["Query_cache::store_query(THD*, TABLE_LIST*) @ sql/sql_cache.cc:1520"], &select]);
     let lock = lock("query_cache+0x18", 0, 0x55d0_2018, 91_200.0, 122_000.0);
     let origin = [
         "Query_cache::init() @ sql/sql_cache.cc:2512",
@@ -244,13 +212,10 @@ fn log(builder: &mut Builder) {
         "^mtr_t::finish_write(unsigned long) @ storage/innobase/mtr/mtr0mtr.cc:1144",
         "mtr_t::commit() @ storage/innobase/mtr/mtr0mtr.cc:360",
     ];
-    let wait = within(
-        &[LOCK, &[take[1], take[0]], &write, &["trx_commit_low(trx_t*) @ storage/innobase/trx/trx0trx.cc:1520"]]
-            .concat(),
-    );
-    let hold = within(
-        &[&["pthread_mutex_unlock @ :0 libc.so.6", "std::mutex::unlock() @ bits/std_mutex.h:132"], &write[..]].concat(),
-    );
+    let commit = ["trx_commit_low(trx_t*) @ storage/innobase/trx/trx0trx.cc:1520"];
+    let wait = within(&[LOCK, &[take[1], take[0]], &write, &commit]);
+    let free = ["pthread_mutex_unlock @ :0 libc.so.6", "std::mutex::unlock() @ bits/std_mutex.h:132"];
+    let hold = within(&[&free, &write]);
     let mut lock = lock("log_sys+0x40 (log_t::create(), log0log.cc:180)", 0, 0x55d0_3040, 14_300.0, 58_000.0);
     (lock.spins, lock.parks, lock.wakes) = (Some(240_000.0), Some(9_800.0), Some(9_750.0));
     finish(
@@ -264,15 +229,10 @@ fn log(builder: &mut Builder) {
 
 fn table_cache(builder: &mut Builder) {
     let (find, insert) = (template("find"), template("_M_insert_unique_node"));
-    let wait = within(
-        &[LOCK, &[&find, "tdc_acquire_share(THD*, TABLE_LIST*, unsigned int, TABLE**) @ sql/table_cache.cc:802"]]
-            .concat(),
-    );
-    let hold = within(&[
-        "pthread_mutex_unlock @ :0 libc.so.6",
-        &insert,
-        "tc_add_table(THD*, TABLE*) @ sql/table_cache.cc:372",
-    ]);
+    let acquire = "tdc_acquire_share(THD*, TABLE_LIST*, unsigned int, TABLE**) @ sql/table_cache.cc:802";
+    let wait = within(&[LOCK, &[&find, acquire]]);
+    let add = "tc_add_table(THD*, TABLE*) @ sql/table_cache.cc:372";
+    let hold = within(&[&["pthread_mutex_unlock @ :0 libc.so.6", &insert, add]]);
     let name = format!("{} (sql/table_cache.cc:190)", template("_M_mutex"));
     let lock = lock(&name, 0, 0x55d0_4080, 4_100.0, 19_000.0);
     finish(

@@ -102,28 +102,13 @@ pub(crate) fn open(
     cpu: u32,
     begin: CountingStart,
 ) -> io::Result<OwnedFd> {
-    let id = if which == EventKind::Wait { points.enter } else { points.exit };
-    let mut attr = attributes(id, begin);
-    if which != EventKind::Return {
-        attr.sample_type |= PERF_SAMPLE_REGS_USER as u64 | PERF_SAMPLE_STACK_USER as u64;
-        attr.sample_regs_user = REGISTERS;
-        attr.sample_stack_user = STACK_BYTES;
-    }
     // What is loaded, started and ended; one event is enough to tell.
-    let tells = u64::from(which == EventKind::Wait);
-    attr.set_mmap(tells);
-    attr.set_mmap2(tells);
-    attr.set_comm(tells);
-    attr.set_comm_exec(tells);
-    attr.set_task(tells);
-    open_as(&mut attr, thread, cpu)
-}
-
-fn attributes(id: u16, begin: CountingStart) -> perf_event_attr {
+    let is_wait = which == EventKind::Wait;
+    let tells = u64::from(is_wait);
     let mut attr = perf_event_attr::default();
     attr.type_ = PERF_TYPE_TRACEPOINT;
     attr.size = size_of::<perf_event_attr>() as u32;
-    attr.config = id.into();
+    attr.config = if is_wait { points.enter } else { points.exit }.into();
     attr.sample_type = ABOUT | PERF_SAMPLE_RAW as u64;
     attr.clockid = libc::CLOCK_MONOTONIC;
     attr.__bindgen_anon_1.sample_period = 1;
@@ -132,13 +117,19 @@ fn attributes(id: u16, begin: CountingStart) -> perf_event_attr {
     attr.set_inherit(1);
     attr.set_disabled(1);
     attr.set_enable_on_exec((begin == CountingStart::Exec).into());
-    attr
-}
-
-fn open_as(attr: &mut perf_event_attr, thread: u32, cpu: u32) -> io::Result<OwnedFd> {
-    let flags = sys::bindings::PERF_FLAG_FD_CLOEXEC.into();
+    attr.set_mmap(tells);
+    attr.set_mmap2(tells);
+    attr.set_comm(tells);
+    attr.set_comm_exec(tells);
+    attr.set_task(tells);
+    if which != EventKind::Return {
+        attr.sample_type |= PERF_SAMPLE_REGS_USER as u64 | PERF_SAMPLE_STACK_USER as u64;
+        attr.sample_regs_user = REGISTERS;
+        attr.sample_stack_user = STACK_BYTES;
+    }
+    let (thread, cpu, flags) = (thread as libc::pid_t, cpu as libc::c_int, sys::bindings::PERF_FLAG_FD_CLOEXEC.into());
     // SAFETY: attributes that say how long they are; the kernel keeps no pointer to them.
-    let fd = unsafe { sys::perf_event_open(attr, thread as libc::pid_t, cpu as libc::c_int, -1, flags) };
+    let fd = unsafe { sys::perf_event_open(&raw mut attr, thread, cpu, -1, flags) };
     // SAFETY: a file that was opened just now, and is nobody else's.
     if fd >= 0 { Ok(unsafe { OwnedFd::from_raw_fd(fd) }) } else { Err(io::Error::last_os_error()) }
 }

@@ -122,6 +122,7 @@ impl Elf {
 mod tests {
     use super::*;
     use crate::elf::open;
+    use crate::image::executable;
     use std::path::Path;
 
     fn read(path: &Path) -> Option<Elf> {
@@ -135,19 +136,15 @@ mod tests {
         // Ourselves, by a function that the file has a symbol for.
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let function = a_module_is_where_its_mapping_says as *const () as u64;
-        let line = maps.lines().find(|line| line.contains("r-xp") && line.ends_with(path.to_str().unwrap())).unwrap();
-        let mut words = line.split_whitespace();
-        let (range, offset) = (words.next().unwrap(), words.nth(1).unwrap());
-        let hexadecimal = |text| u64::from_str_radix(text, 16).unwrap();
-        let (address, offset) = (hexadecimal(range.split('-').next().unwrap()), hexadecimal(offset));
-        let module = elf.module(address, offset).unwrap();
+        let (mapping, _) = maps.lines().filter_map(executable).find(|(_, file)| *file == path).unwrap();
+        let module = elf.module(mapping.start, mapping.offset).unwrap();
         assert!((module.start..module.end).contains(&function));
         let content = std::fs::read(&path).unwrap();
         let object = object::File::parse(&content[..]).unwrap();
         let own = function.wrapping_sub(module.bias);
         let text = object.section_by_name(".text").unwrap();
         assert!((text.address()..text.address() + text.size()).contains(&own));
-        assert!(elf.module(address, u64::MAX).is_none());
+        assert!(elf.module(mapping.start, u64::MAX).is_none());
     }
 
     #[test]

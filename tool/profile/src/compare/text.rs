@@ -73,7 +73,8 @@ impl Comparison {
             parts.extend(TABLES.iter().map(|table| table.grid(&rows, names, &mut marks).render(width)));
             parts.push(longest(&rows, names).render(width));
         }
-        let mut notes = marks.notes();
+        let marked = MARKS.iter().zip(marks).filter(|(_, is_there)| *is_there);
+        let mut notes: Vec<String> = marked.map(|(note, _)| note.to_string()).collect();
         notes.extend(self.notes(names));
         parts.push(notes.iter().map(|note| wrap("", note, width)).collect());
         parts.join("\n")
@@ -107,26 +108,19 @@ impl Comparison {
     }
 }
 
-/// Which marks stand in the tables and must be explained.
-#[derive(Default)]
-struct Marks {
-    same: bool,
-    few_samples: bool,
-    few_events: bool,
-}
+/// What marks in the tables mean.
+const MARKS: [&str; 3] = [
+    "~    the difference may be chance (p > 0.05)",
+    "?    fewer than 5 samples: too few for an interval",
+    "few  a few long waits, or few events, make this figure up: another run may differ much",
+];
+/// Places in it.
+const SAME: usize = 0;
+const FEW_SAMPLES: usize = 1;
+const FEW_EVENTS: usize = 2;
 
-impl Marks {
-    fn notes(&self) -> Vec<String> {
-        let same = "~    the difference may be chance (p > 0.05)";
-        let few_samples = "?    fewer than 5 samples: too few for an interval";
-        let few_events = "few  a few long waits, or few events, make this figure up: another run may differ much";
-        [(self.same, same), (self.few_samples, few_samples), (self.few_events, few_events)]
-            .iter()
-            .filter(|note| note.0)
-            .map(|note| note.1.to_string())
-            .collect()
-    }
-}
+/// Which of them stand there.
+type Marks = [bool; MARKS.len()];
 
 impl Table {
     fn grid(&self, rows: &[&Row], names: [&str; 2], marks: &mut Marks) -> Grid {
@@ -137,7 +131,7 @@ impl Table {
             let [old, new] = estimates.map(|estimate| self.figure(estimate, marks));
             let change = match estimates {
                 [Some(old), Some(new)] if !old.differs_from(&new) => {
-                    marks.same = true;
+                    marks[SAME] = true;
                     "~".to_string()
                 }
                 [Some(old), Some(new)] if old.value > 0.0 => change(new.value / old.value),
@@ -154,11 +148,11 @@ impl Table {
         let spread = match estimate.spread() {
             Spread::Part(part) => format!("±{:>3.0}%", part * 100.0),
             Spread::FewSamples => {
-                marks.few_samples = true;
+                marks[FEW_SAMPLES] = true;
                 "±   ?".to_string()
             }
             Spread::FewEvents => {
-                marks.few_events = true;
+                marks[FEW_EVENTS] = true;
                 "  few".to_string()
             }
         };

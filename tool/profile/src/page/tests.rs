@@ -153,35 +153,6 @@ fn programs_that_did_not_wait_have_a_page() {
     }
 }
 
-/// A file from elsewhere may say anything.
-#[test]
-fn odd_figures_are_shown_all_the_same() {
-    for number in [0.0, 1e-300, 1.0, 1e18] {
-        let mut profile = made_up::server();
-        (profile.seconds, profile.started_at, profile.rate) = (number, number, 0);
-        for lock in &mut profile.locks {
-            for place in
-                [&mut lock.waits, &mut lock.wait_ns, &mut lock.acquisitions, &mut lock.hold_ns, &mut lock.handing_on_ns]
-            {
-                *place = number;
-            }
-            lock.process = 99;
-            lock.timeline.slice = number;
-            lock.timeline.amounts = vec![number; 3];
-            lock.wait_histogram.0 =
-                vec![crate::Bar { from: 5, to: 5, count: number }, crate::Bar { from: 9, to: 3, count: 1.0 }];
-            lock.waiters.iter_mut().for_each(|site| (site.ns, site.count) = (number, number));
-            lock.holders.iter_mut().for_each(|site| site.stack = 1_000_000);
-            lock.origin = Some(crate::Origin { stack: u32::MAX, spot: crate::Spot::FirstSeen });
-        }
-        profile.stacks.iter_mut().for_each(|stack| stack.push(u32::MAX));
-        let page = page(&profile);
-        assert!(!page.contains("NaN"), "{number}");
-        data(&page);
-        crate::table(&profile, 80);
-    }
-}
-
 #[test]
 fn the_graphs_of_a_lock_are_in_the_data() {
     let data = data(&page(&made_up::server()));

@@ -5,6 +5,7 @@ use super::form::{FOR_PROGRAMS, Facts, HELD, LOCK, LockFacts, PROCESS, SAMPLE_TY
 use super::proto::{Location, Profile, Sample};
 use crate::json::check_version;
 use crate::summary::{self, LockSummary, Noise, Summary, path, short};
+use indexmap::IndexMap;
 use ondeck_report::wording::list_some;
 use prost::{Message, decode_length_delimiter};
 use serde::Deserialize;
@@ -25,57 +26,49 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Summary, String> {
         return Err(format!("has more than {MOST_MESSAGES} samples, places and names; {EXPECTED}"));
     }
     let file = Profile::decode(bytes).map_err(|error| format!("is no file for pprof: {error}; {EXPECTED}"))?;
-    let reader = Reader { file: &file };
-    let columns = reader.columns()?;
-    let facts = reader.facts()?;
+    let (columns, facts, paths) = (file.columns()?, file.facts()?, file.paths()?);
+    let mut locks = Locks::new();
+    for sample in &file.sample {
+        file.add_sample(sample, columns, &paths, &mut locks)?;
+    }
     let mut summary = Summary { seconds: file.duration_nanos as f64 / 1e9, ..Summary::default() };
     if let Some(first) = facts.first() {
         summary.command = first.command.iter().map(|word| short(word)).collect();
         (summary.cores, summary.lock, summary.rate) = (first.cores, short(&first.lock), first.rate);
     }
-    let paths = reader.paths()?;
-    let mut places = Places::default();
-    for sample in &file.sample {
-        reader.sample(sample, columns, &paths, &mut places, &mut summary)?;
+    for of_lock in facts.into_iter().flat_map(|facts| facts.locks) {
+        let lock = lock(&of_lock.process, &of_lock.name, &mut locks);
+        add_facts(of_lock, summary.rate, lock);
     }
-    for lock in facts.into_iter().flat_map(|facts| facts.locks) {
-        add_facts(lock, &mut places, &mut summary);
-    }
+    summary.locks = locks.into_values().collect();
     Ok(summary)
 }
 
 /// Where the samples' values stand in this file: pprof may have left some out, or put them into another order.
 type Columns = [usize; TAKEN + 2];
 
-/// Which lock of the summary a process and a name stand for.
-#[derive(Default)]
-struct Places(HashMap<(String, String), usize>);
+/// By process and name.
+type Locks = IndexMap<(String, String), LockSummary>;
 
-impl Places {
-    fn lock<'a>(&mut self, process: &str, name: &str, summary: &'a mut Summary) -> &'a mut LockSummary {
-        let (process, name) = (short(process), short(name));
-        let place = *self.0.entry((process.clone(), name.clone())).or_insert_with(|| {
-            summary.locks.push(LockSummary { name, process, ..LockSummary::default() });
-            summary.locks.len() - 1
-        });
-        &mut summary.locks[place]
-    }
+/// The functions of each location, the innermost first.
+type Paths = HashMap<u64, Vec<Arc<str>>>;
+
+fn lock<'a>(process: &str, name: &str, locks: &'a mut Locks) -> &'a mut LockSummary {
+    let (process, name) = (short(process), short(name));
+    let new = LockSummary { name: name.clone(), process: process.clone(), ..LockSummary::default() };
+    locks.entry((process, name)).or_insert(new)
 }
 
-struct Reader<'a> {
-    file: &'a Profile,
-}
-
-impl<'a> Reader<'a> {
-    fn text(&self, number: i64) -> Result<&'a str, String> {
-        let texts = &self.file.string_table;
+impl Profile {
+    fn text(&self, number: i64) -> Result<&str, String> {
+        let texts = &self.string_table;
         let text = usize::try_from(number).ok().and_then(|number| texts.get(number));
         text.map(String::as_str).ok_or_else(|| format!("names text {number} of {}; {EXPECTED}", texts.len()))
     }
 
     fn columns(&self) -> Result<Columns, String> {
         let mut types = Vec::new();
-        for value_type in &self.file.sample_type {
+        for value_type in &self.sample_type {
             types.push((self.text(value_type.r#type)?, self.text(value_type.unit)?));
         }
         let mut columns = Columns::default();
@@ -98,7 +91,7 @@ impl<'a> Reader<'a> {
         }
         let mut all = Vec::new();
         let mut seen = HashSet::new();
-        for comment in self.file.comment.iter().filter(|comment| seen.insert(**comment)) {
+        for comment in self.comment.iter().filter(|comment| seen.insert(**comment)) {
             let Some(facts) = self.text(*comment)?.strip_prefix(FOR_PROGRAMS) else { continue };
             let odd =
                 |error: serde_json::Error| format!("has a comment of ours that cannot be read: {error}; {EXPECTED}");
@@ -112,30 +105,22 @@ impl<'a> Reader<'a> {
         Ok(all)
     }
 
-    /// The functions of each location, the innermost first.
-    fn paths(&self) -> Result<HashMap<u64, Vec<Arc<str>>>, String> {
+    fn paths(&self) -> Result<Paths, String> {
         let mut functions: HashMap<u64, Arc<str>> = HashMap::new();
-        for function in &self.file.function {
+        for function in &self.function {
             functions.insert(function.id, short(self.text(function.name)?).into());
         }
         let names = |location: &Location| {
             let lines = location.line.iter().filter_map(|line| functions.get(&line.function_id).cloned());
             lines.take(summary::DEPTH).collect()
         };
-        Ok(self.file.location.iter().map(|location| (location.id, names(location))).collect())
+        Ok(self.location.iter().map(|location| (location.id, names(location))).collect())
     }
 
-    fn sample(
-        &self,
-        sample: &Sample,
-        columns: Columns,
-        paths: &HashMap<u64, Vec<Arc<str>>>,
-        places: &mut Places,
-        summary: &mut Summary,
-    ) -> Result<(), String> {
+    fn add_sample(&self, sample: &Sample, columns: Columns, paths: &Paths, locks: &mut Locks) -> Result<(), String> {
         let Some(name) = self.label(sample, LOCK)? else { return Ok(()) };
         let process = self.label(sample, PROCESS)?.unwrap_or_default();
-        let (n, types) = (sample.value.len(), self.file.sample_type.len());
+        let (n, types) = (sample.value.len(), self.sample_type.len());
         if n != types {
             return Err(format!("has a sample with {n} values for {types} types; {EXPECTED}"));
         }
@@ -146,7 +131,7 @@ impl<'a> Reader<'a> {
         let functions = sample.location_id.iter().filter_map(|id| paths.get(id)).flatten().cloned();
         let path = path(functions);
         let value = |column: usize| values[column] as f64;
-        let lock = places.lock(process, name, summary);
+        let lock = lock(process, name, locks);
         lock.waits += value(WAITED);
         lock.wait_ns += value(WAITED + 1);
         lock.acquisitions += value(TAKEN);
@@ -158,7 +143,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn label(&self, sample: &Sample, key: &str) -> Result<Option<&'a str>, String> {
+    fn label(&self, sample: &Sample, key: &str) -> Result<Option<&str>, String> {
         for label in &sample.label {
             if self.text(label.key)? == key {
                 return self.text(label.str).map(Some);
@@ -168,9 +153,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn add_facts(facts: LockFacts, places: &mut Places, summary: &mut Summary) {
-    let rate = summary.rate;
-    let lock = places.lock(&facts.process, &facts.name, summary);
+fn add_facts(facts: LockFacts, rate: u32, lock: &mut LockSummary) {
     lock.longest_ns = lock.longest_ns.max(Some(facts.longest_ns));
     // At most.
     let without = || {

@@ -162,7 +162,7 @@ fn references_to_nothing_are_refused() {
     type Damage = fn(&mut proto::Sample);
     let cases: [(Damage, &str); 3] = [
         (|sample| sample.label[0].str = 4711, "names text 4711 of "),
-        (|sample| drop(sample.value.pop()), "a sample with 7 values for 8 types"),
+        (|sample| sample.value.truncate(7), "a sample with 7 values for 8 types"),
         (|sample| sample.value[1] = -5, "has the value -5, as the difference of two files has"),
     ];
     for (damage, expected) in cases {
