@@ -25,6 +25,7 @@ use holders::Holders;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::{Dropped, ReadError, Reader, Waiter};
 pub use run::Run;
+pub(crate) use run::SNAPSHOT;
 pub(crate) use stack::Stack;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -10,7 +10,7 @@
 //! own `Mutex::lock`, is no place yet: its caller is part of the place.
 
 use crate::collect::build::tell_all_apart;
-use crate::names::{base, brief, several};
+use crate::names::{base, brief, line, several};
 use crate::profile::{
     Bar, Cause, Condition, Frame, Histogram, Lock, Profile, Site, Spot, State, Timeline, WaitKind, WaitObject,
 };
@@ -145,12 +145,6 @@ fn spot(frame: &Frame) -> String {
         0 => format!(" {}+{:#x} < ", frame.module, frame.address),
         line => format!(" {}:{line} < ", frame.file),
     }
-}
-
-/// As names have it.
-fn line(frame: &Frame) -> String {
-    let file = frame.file.rsplit('/').next().unwrap_or_default();
-    if frame.line > 0 { format!(" ({file}:{})", frame.line) } else { String::new() }
 }
 
 /// The locks by kind, those that were waited for longest first, and the new number of each.

@@ -8,6 +8,7 @@
 //! | `profile` | what a run told, as everything that is shown is formed of |
 //! | `collect` | from recordings to a profile, while the program runs |
 //! | `futex` | from what the kernel tells of futex calls to a profile |
+//! | `stacks` | frames and stacks with names, which both of these look up |
 //! | `anonymous` | names for closures and lambdas that have none |
 //! | `group` | locks of one kind as one |
 //! | `symbols` | names for addresses |
@@ -43,6 +44,7 @@ mod rows;
 mod runtimes;
 #[cfg(test)]
 mod sample;
+mod stacks;
 mod summary;
 mod symbols;
 mod terminal;

@@ -1,5 +1,6 @@
 //! Names of functions and locks as a reader wants them: short where there is little room, and never more than text.
 
+use crate::profile::Frame;
 use ondeck_report::wording::plain;
 
 /// A name that is longer says no more: generated code has names of thousands of characters.
@@ -85,6 +86,12 @@ pub(crate) fn in_a_sentence(name: &str, most: usize) -> String {
 /// `made in main (a.c:7)` of `initialised in main (a.c:7)`; `None` of a symbol.
 pub(crate) fn several(name: &str) -> Option<String> {
     PLACES.iter().find_map(|(one, several)| Some(format!("{several}{}", name.strip_prefix(one)?)))
+}
+
+/// The line of a frame, as names of locks have it behind the function.
+pub(crate) fn line(frame: &Frame) -> String {
+    let file = frame.file.rsplit('/').next().unwrap_or_default();
+    if frame.line > 0 { format!(" ({file}:{})", frame.line) } else { String::new() }
 }
 
 /// A function's name without template arguments, parameters and the type that it returns: `std::mutex::lock` of

@@ -10,9 +10,12 @@ use std::collections::HashMap;
 
 /// Whether a frame is of a library that a program stands on, and not its own.
 pub(crate) fn is_below(frame: &Frame) -> bool {
-    const BELOW: [&str; 6] = ["libc.", "libc-", "ld-", "libpthread", "libstdc++", "libondeck"];
-    let file = frame.module.rsplit('/').next().unwrap_or_default();
-    BELOW.iter().any(|library| file.starts_with(library))
+    begins(frame.module.rsplit('/').next().unwrap_or_default(), "libc. libc- ld- libpthread libstdc++ libondeck")
+}
+
+/// Whether a text begins with one of some words.
+pub(crate) fn begins(text: &str, words: &str) -> bool {
+    words.split(' ').any(|word| text.starts_with(word))
 }
 
 /// Frames that no function has: what the stack wants, or has, a lock for readers and writers for.
@@ -22,249 +25,73 @@ pub(crate) const WRITING: &str = "(writing)";
 /// In the place of a function that is gone from the stack, as its last act was a jump.
 pub(crate) const UNKNOWN: &str = "[unknown]";
 
-/// How the short names of such functions begin.
-const BEGINNINGS: &[&str] = &[
-    READING,
-    WRITING,
+/// How the short names of such functions begin: what is before the first, with each of the others behind it.
+#[rustfmt::skip]
+const BEGINNINGS: &[(&str, &str)] = &[
     // The C library, with the names that its parts give each other, and C11.
-    "pthread_mutex_",
-    "__pthread_mutex_",
-    "___pthread_mutex_",
-    "__GI___pthread_mutex_",
-    "pthread_cond_",
-    "__pthread_cond_",
-    "___pthread_cond_",
-    "__lll_",
-    "__GI___lll_",
-    "lll_",
-    "futex_",
-    "__futex_",
-    "__GI___futex_",
-    "mtx_",
-    "cnd_",
-    "syscall",
-    "pthread_rwlock_",
-    "__pthread_rwlock_",
-    "___pthread_rwlock_",
-    "pthread_barrier_",
-    "pthread_once",
-    "__pthread_once",
-    "pthread_join",
-    "pthread_timedjoin_np",
-    "__pthread_clockjoin",
-    "sem_wait",
-    "sem_timedwait",
-    "sem_clockwait",
-    "__new_sem_wait",
-    "sem_post",
-    "__new_sem_post",
-    "do_futex_wait",
+    ("", "pthread_mutex_ __pthread_mutex_ ___pthread_mutex_ __GI___pthread_mutex_ pthread_cond_ \
+        __pthread_cond_ ___pthread_cond_ __lll_ __GI___lll_ lll_ futex_ __futex_ __GI___futex_ \
+        mtx_ cnd_ syscall pthread_rwlock_ __pthread_rwlock_ ___pthread_rwlock_ pthread_barrier_ \
+        pthread_once __pthread_once pthread_join pthread_timedjoin_np __pthread_clockjoin sem_wait \
+        sem_timedwait sem_clockwait __new_sem_wait sem_post __new_sem_post do_futex_wait"),
     // musl.
-    "__lock",
-    "__timedwait",
-    "__syscall_cp",
-    "__wait",
+    ("", "__lock __timedwait __syscall_cp __wait"),
     // C++: libstdc++ and libc++.
-    "__gthread_",
-    "__gthrw_",
-    "std::mutex::",
-    "std::timed_mutex::",
-    "std::recursive_mutex::",
-    "std::recursive_timed_mutex::",
-    "std::__mutex_base::",
-    "std::__recursive_mutex_base::",
-    "std::__timed_mutex_impl::",
-    "std::__libcpp_mutex_",
-    "std::__libcpp_recursive_mutex_",
-    "std::__libcpp_condvar_",
-    "std::lock_guard::",
-    "std::unique_lock::",
-    "std::scoped_lock::",
-    "std::lock",
-    "std::try_lock",
-    "std::__detail::__lock_impl",
-    "std::__detail::__try_lock_impl",
-    "std::shared_mutex::",
-    "std::shared_timed_mutex::",
-    "std::__shared_mutex_pthread::",
-    "std::__shared_timed_mutex_base::",
-    "std::shared_lock::",
-    "__glibcxx_rwlock_",
-    "std::__glibcxx_rwlock_",
-    "std::counting_semaphore::",
-    "std::__semaphore_impl::",
-    "std::call_once",
-    "std::__detail::__platform_wait",
-    "std::__detail::__wait",
-    "std::__detail::__timed_wait",
-    "std::__atomic_wait",
-    "std::__atomic_base::wait",
-    "std::__atomic_semaphore::",
-    "std::__tree_barrier::",
-    "std::__libcpp_atomic_wait",
-    "std::__libcpp_platform_wait_on_address",
-    "std::__cxx_atomic_wait",
-    "std::atomic::wait",
-    "std::atomic_flag::wait",
-    "std::barrier::",
-    "std::latch::",
-    "std::thread::join",
-    "std::condition_variable::",
-    "std::condition_variable_any::",
-    "std::_V2::condition_variable_any::",
-    "std::__condvar::",
+    ("", "__gthread_ __gthrw_ __glibcxx_rwlock_"),
+    ("std::", "mutex:: timed_mutex:: recursive_mutex:: recursive_timed_mutex:: __mutex_base:: \
+        __recursive_mutex_base:: __timed_mutex_impl:: __libcpp_mutex_ __libcpp_recursive_mutex_ \
+        __libcpp_condvar_ lock_guard:: unique_lock:: scoped_lock:: lock try_lock shared_mutex:: \
+        shared_timed_mutex:: __shared_mutex_pthread:: __shared_timed_mutex_base:: shared_lock:: \
+        __glibcxx_rwlock_ counting_semaphore:: __semaphore_impl:: call_once __atomic_wait \
+        __atomic_base::wait __atomic_semaphore:: __tree_barrier:: __libcpp_atomic_wait \
+        __libcpp_platform_wait_on_address __cxx_atomic_wait atomic::wait atomic_flag::wait \
+        barrier:: latch:: thread::join condition_variable:: condition_variable_any:: \
+        _V2::condition_variable_any:: __condvar::"),
+    ("std::__detail::", "__lock_impl __try_lock_impl __platform_wait __wait __timed_wait"),
     // Rust: the standard library, whose modules have moved over time, parking_lot, and what drops a guard.
-    "std::sync::mutex::",
-    "std::sync::poison::",
-    "std::sync::condvar::",
-    "std::sync::once",
-    "std::sync::barrier::",
-    "std::sync::lazy_lock::",
-    "std::sync::mpmc::",
-    "std::sync::mpsc::",
-    "std::sync::rwlock::",
-    "std::thread::park",
-    "std::thread::JoinInner::",
-    "std::thread::JoinHandle::",
-    "std::thread::lifecycle::JoinInner::",
-    "std::thread::join_handle::",
-    "std::sys::",
-    "std::sys_common::",
-    "parking_lot::",
-    "parking_lot_core::",
-    "lock_api::",
-    "core::ptr::drop_in_place",
-    "core::mem::drop",
+    ("std::sync::", "mutex:: poison:: condvar:: once barrier:: lazy_lock:: mpmc:: mpsc:: rwlock::"),
+    ("std::", "thread::park thread::JoinInner:: thread::JoinHandle:: \
+        thread::lifecycle::JoinInner:: thread::join_handle:: sys:: sys_common::"),
+    ("", "parking_lot:: parking_lot_core:: lock_api::"),
+    ("core::", "ptr::drop_in_place mem::drop"),
     // Go's runtime.
-    "runtime.futex",
-    "runtime.notesleep",
-    "runtime.notetsleep",
-    "runtime.mPark",
-    "runtime.stopm",
+    ("", "runtime.futex runtime.notesleep runtime.notetsleep runtime.mPark runtime.stopm"),
     // Libraries that programs take their mutexes from.
-    "boost::mutex::",
-    "boost::timed_mutex::",
-    "boost::recursive_mutex::",
-    "boost::recursive_timed_mutex::",
-    "boost::shared_mutex::",
-    "boost::posix::pthread_",
-    "boost::pthread::",
-    "boost::shared_lock::",
-    "boost::upgrade_lock::",
-    "boost::condition_variable_any::",
-    "boost::lock_guard::",
-    "boost::unique_lock::",
-    "boost::condition_variable::",
-    "absl::Mutex::",
-    "absl::MutexLock::",
-    "absl::ReaderMutexLock::",
-    "absl::WriterMutexLock::",
-    "absl::CondVar::",
-    "absl::base_internal::SpinLock",
-    "absl::synchronization_internal::",
-    "AbslInternal",
-    "nsync_",
-    "nsync::nsync_",
-    "folly::SharedMutex",
-    "folly::MicroLock",
-    "folly::Baton::",
-    "folly::SaturatingSemaphore::",
-    "folly::ParkingLot::",
-    "folly::parking_lot_detail::",
-    "folly::detail::futex",
-    "folly::detail::distributed_mutex::",
-    "folly::detail::MemoryIdler::",
-    "WTF::ParkingLot::",
-    "WTF::Lock",
-    "WTF::WordLock",
-    "WTF::Condition::",
-    "g_mutex_",
-    "g_cond_",
-    "uv_mutex_",
-    "uv_cond_",
-    "apr_thread_mutex_",
-    "apr_thread_cond_",
-    "rocksdb::port::Mutex::",
-    "rocksdb::port::CondVar::",
-    "rocksdb::MutexLock::",
-    "kyotocabinet::Mutex::",
-    "kyotocabinet::CondVar::",
-    "v8::base::Mutex::",
-    "v8::base::RecursiveMutex::",
-    "v8::base::ConditionVariable::",
+    ("boost::", "mutex:: timed_mutex:: recursive_mutex:: recursive_timed_mutex:: shared_mutex:: \
+        posix::pthread_ pthread:: shared_lock:: upgrade_lock:: condition_variable_any:: \
+        lock_guard:: unique_lock:: condition_variable::"),
+    ("absl::", "Mutex:: MutexLock:: ReaderMutexLock:: WriterMutexLock:: CondVar:: \
+        base_internal::SpinLock synchronization_internal::"),
+    ("", "AbslInternal nsync_ nsync::nsync_ g_mutex_ g_cond_ uv_mutex_ uv_cond_ apr_thread_mutex_ \
+        apr_thread_cond_"),
+    ("folly::", "SharedMutex MicroLock Baton:: SaturatingSemaphore:: ParkingLot:: \
+        parking_lot_detail:: detail::futex detail::distributed_mutex:: detail::MemoryIdler::"),
+    ("WTF::", "ParkingLot:: Lock WordLock Condition::"),
+    ("rocksdb::", "port::Mutex:: port::CondVar:: MutexLock::"),
+    ("kyotocabinet::", "Mutex:: CondVar::"),
+    ("v8::base::", "Mutex:: RecursiveMutex:: ConditionVariable::"),
     // CPython.
-    "take_gil",
-    "drop_gil",
-    "PyCOND_TIMEDWAIT",
-    "PyEval_RestoreThread",
-    "PyEval_SaveThread",
-    "_PyThreadState_Attach",
-    "_PyThreadState_Detach",
-    "PyThread_acquire_lock",
-    "PyThread_release_lock",
-    "acquire_timed",
-    "_PyMutex_Lock",
-    "PyMutex_Lock",
-    "_PySemaphore_",
+    ("", "take_gil drop_gil PyCOND_TIMEDWAIT PyEval_RestoreThread PyEval_SaveThread \
+        _PyThreadState_Attach _PyThreadState_Detach PyThread_acquire_lock PyThread_release_lock \
+        acquire_timed _PyMutex_Lock PyMutex_Lock _PySemaphore_"),
     // MySQL and MariaDB.
-    "inline_mysql_mutex_",
-    "inline_mysql_cond_",
-    "psi_mutex_",
-    "psi_cond_",
-    "safe_mutex_",
-    "safe_cond_",
-    "os_event",
-    "sync_array_",
-    "PolicyMutex::",
-    "TTASEventMutex::",
-    "rw_lock_s_lock",
-    "rw_lock_x_lock",
-    "rw_lock_sx_lock",
-    "pfs_rw_lock_",
-    "srw_mutex_impl::",
-    "ssux_lock_impl::",
+    ("", "inline_mysql_mutex_ inline_mysql_cond_ psi_mutex_ psi_cond_ safe_mutex_ safe_cond_ \
+        os_event sync_array_ PolicyMutex:: TTASEventMutex:: rw_lock_s_lock rw_lock_x_lock \
+        rw_lock_sx_lock pfs_rw_lock_ srw_mutex_impl:: ssux_lock_impl::"),
     // Ours.
-    "ondeck_",
-    "ondeck::",
+    ("", "ondeck_ ondeck::"),
 ];
 
 /// How the files of libraries begin that have such functions.
-const LIBRARIES: &[&str] = &[
-    "libc.so",
-    "libc-",
-    "libpthread",
-    "libstdc++.so",
-    "libondeck",
-    "libabsl_synchronization.so",
-    "libabsl_base.so",
-    "libnsync.so",
-];
+const LIBRARIES: &str =
+    "libc.so libc- libpthread libstdc++.so libondeck libabsl_synchronization.so libabsl_base.so libnsync.so";
 
 /// Packages of Rust that lock and do nothing else.
 const PACKAGES: &[&str] = &["lock_api", "parking_lot", "parking_lot_core", "ondeck", "ondeck-lineage", "ondeck-record"];
 
 /// What functions of classes that only lock are called, in lower case and without `_`; beside what makes and destroys them.
-const LOCKING: &[&str] = &[
-    "lock",
-    "unlock",
-    "trylock",
-    "lockslow",
-    "unlockslow",
-    "lockshared",
-    "unlockshared",
-    "trylockshared",
-    "sharedlock",
-    "sharedunlock",
-    "readlock",
-    "readunlock",
-    "writelock",
-    "writeunlock",
-    "acquire",
-    "release",
-    "enter",
-    "leave",
-    "drop",
-];
+const LOCKING: &str = "lock unlock trylock lockslow unlockslow lockshared unlockshared trylockshared sharedlock \
+    sharedunlock readlock readunlock writelock writeunlock acquire release enter leave drop";
 
 /// Headers whose functions only lock: ours, and those of C++ libraries below a directory [`OF_CPP`]. A function that is made
 /// for a type of another function's own is inlined without a path.
@@ -358,9 +185,10 @@ pub(crate) fn top<F: Copy>(
 
 pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
     if !frame.is_named {
-        return LIBRARIES.iter().any(|library| frame.module.starts_with(library));
+        return begins(&frame.module, LIBRARIES);
     }
-    let is_known = BEGINNINGS.iter().any(|beginning| brief.starts_with(beginning));
+    let is_known = [READING, WRITING].iter().any(|access| brief.starts_with(access))
+        || BEGINNINGS.iter().any(|(before, names)| brief.strip_prefix(before).is_some_and(|rest| begins(rest, names)));
     let is_of_header = frame.is_inlined && !brief.contains("::") && is_of_header(&frame.file);
     let is_of_library = is_of_locks(&frame.file) || is_of_standard_library(frame, brief) || is_of_header;
     is_known || is_of_library || is_of_a_guard(frame, brief)
@@ -389,14 +217,15 @@ fn is_of_standard_library(frame: &Frame, brief: &str) -> bool {
 fn is_of_a_guard(frame: &Frame, brief: &str) -> bool {
     let mut parts = brief.rsplit("::").map(|part| part.to_lowercase().replace('_', ""));
     let Some(function) = parts.next() else { return false };
+    let is_locking = LOCKING.split(' ').any(|name| name == function);
     let Some(class) = parts.next() else {
-        return frame.is_inlined && function.contains("lock") && LOCKING.contains(&function.as_str());
+        return frame.is_inlined && function.contains("lock") && is_locking;
     };
     let is_one_of = |words: &[&str]| words.iter().any(|word| class.ends_with(word));
     let is_guard =
         is_one_of(&["lock", "locker", "mutex", "guard", "criticalsection"]) && !is_one_of(&["block", "clock"]);
     let is_made = function.strip_prefix('~').unwrap_or(&function) == class;
-    is_guard && (is_made || LOCKING.contains(&function.as_str()))
+    is_guard && (is_made || is_locking)
 }
 
 /// The same of C++'s, and of ours.

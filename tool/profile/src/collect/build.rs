@@ -6,15 +6,13 @@ mod why;
 pub(crate) use why::name_of_call;
 
 use super::bypassed::BypassedProcesses;
-use super::totals::{Stacks, Totals};
-use super::{Collector, Recording, Stack, meaning};
+use super::totals::{Sites, Totals};
+use super::{Collector, Recording, SNAPSHOT, Stack, meaning};
 use crate::futex::kinds::{self, Class, FutexOwner, WaitSubject};
-use crate::names::brief;
-use crate::profile::{
-    Condition, Dropped, Frame, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Spot, VERSION, WaitKind,
-};
+use crate::profile::{Condition, Frame, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Spot, WaitKind};
+use crate::stacks::{Code, Interner, Stacks};
 use crate::symbols::{Module, Source, Symbols};
-use crate::wrappers::{READING, WRITING, is_below, is_wrapper, top};
+use crate::wrappers::{READING, WRITING, is_below, top};
 use ondeck_record::layout::kind;
 use ondeck_record::read::{self, ReadError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -28,13 +26,8 @@ impl Collector {
 
     /// What it has told since the last snapshot, or since the start.
     pub fn snapshot(&mut self, now_ns: u64) -> Profile {
-        let last = self.last_snapshot_ns.map_or(0, |last| last.saturating_sub(self.run.started_ns));
-        let mut profile = self.build(now_ns, SampleRange::Snapshot(last));
-        let from = self.last_snapshot_ns.replace(now_ns).unwrap_or(self.run.started_ns);
-        profile.seconds = now_ns.saturating_sub(from) as f64 / 1e9;
-        profile
-            .notes
-            .push("a snapshot: it has what happened since the one before. Its timelines begin with the run".to_owned());
+        let last = self.last_snapshot_ns.replace(now_ns).unwrap_or(self.run.started_ns);
+        let profile = self.build(now_ns, SampleRange::Snapshot(last.saturating_sub(self.run.started_ns)));
         for recording in &mut self.recordings {
             recording.recent.clear();
         }
@@ -47,30 +40,25 @@ impl Collector {
         if since == SampleRange::Start {
             problems.extend_from_slice(&self.unopened);
         }
-        for recording in &self.recordings {
-            if let Err(error) = builder.add(recording) {
+        for (number, recording) in self.recordings.iter().enumerate() {
+            if let Err(error) = builder.add(number, recording) {
                 problems.push(error.to_string());
             }
         }
         let rate = self.recordings.iter().map(|recording| recording.contents.about().rate).max().unwrap_or(1);
         let lock = self.recordings.first().map(|recording| recording.contents.about().lock.clone()).unwrap_or_default();
         let mut profile = Profile {
-            version: VERSION,
-            command: self.run.command.clone(),
-            started_at: self.run.started_realtime_ns as f64 / 1e9,
-            seconds: now_ns.saturating_sub(self.run.started_ns) as f64 / 1e9,
-            cores: self.run.cores,
             lock,
             rate: u32::try_from(rate).unwrap_or(u32::MAX),
             processes: builder.processes,
-            frames: builder.frames.list,
-            stacks: builder.stacks.list,
+            frames: builder.stacks.frames.list,
+            stacks: builder.stacks.list.list,
             has_locked: self.recordings.iter().any(|recording| recording.has_locked),
             locks: builder.locks,
             conditions: builder.conditions,
             stuck: builder.stuck,
-            dropped: Dropped::default(),
             notes: problems,
+            ..self.run.profile(self.run.started_ns.saturating_add(since.from()), now_ns)
         };
         put_in_order(&mut profile);
         why::resolve(&mut profile, &builder.addressed.list);
@@ -78,6 +66,8 @@ impl Collector {
         profile.notes.extend(self.programs.notes(&profile));
         if since == SampleRange::Start {
             profile.notes.extend(still_running(&profile.processes));
+        } else {
+            profile.notes.push(SNAPSHOT.to_owned());
         }
         profile
     }
@@ -151,7 +141,7 @@ const OPAQUE: &str = "for robust, process-shared and priority locks only the wai
 /// The longest slice of all.
 fn slice_ns(recordings: &[Recording]) -> u64 {
     let totals = recordings.iter().flat_map(|recording| recording.locks.values());
-    totals.map(|totals| totals.over_time.slice_ns()).max().unwrap_or(1)
+    totals.map(|totals| totals.waits.over_time.slice_ns()).max().unwrap_or(1)
 }
 
 /// Most waiting first, and each name once.
@@ -198,25 +188,6 @@ fn tell_apart<'a>(names: impl Iterator<Item = (Option<u64>, u32, &'a mut String)
     }
 }
 
-/// Each of some things once.
-pub(crate) struct Interner<T> {
-    pub(crate) list: Vec<T>,
-    numbers: HashMap<T, u32>,
-}
-
-impl<T: Clone + Eq + std::hash::Hash> Interner<T> {
-    pub(crate) fn new() -> Self {
-        Interner { list: Vec::new(), numbers: HashMap::new() }
-    }
-
-    pub(crate) fn number(&mut self, thing: T) -> u32 {
-        *self.numbers.entry(thing).or_insert_with_key(|thing| {
-            self.list.push(thing.clone());
-            self.list.len() as u32 - 1
-        })
-    }
-}
-
 /// Which samples.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SampleRange {
@@ -227,10 +198,8 @@ enum SampleRange {
 
 struct Builder<'a> {
     since: SampleRange,
-    symbols: &'a mut Symbols,
     slice_ns: u64,
-    frames: Interner<Frame>,
-    stacks: Interner<Vec<u32>>,
+    stacks: Stacks<'a>,
     processes: Vec<Process>,
     /// Who has recorded from which source.
     sources: BTreeSet<(usize, u32)>,
@@ -246,20 +215,18 @@ impl<'a> Builder<'a> {
     fn new(symbols: &'a mut Symbols, slice_ns: u64, since: SampleRange) -> Self {
         Builder {
             since,
-            symbols,
             slice_ns,
-            frames: Interner::new(),
-            stacks: Interner::new(),
+            stacks: Stacks::new(symbols),
             processes: Vec::new(),
             sources: BTreeSet::new(),
             locks: Vec::new(),
             conditions: Vec::new(),
             stuck: Vec::new(),
-            addressed: Interner::new(),
+            addressed: Interner::default(),
         }
     }
 
-    fn add(&mut self, recording: &Recording) -> Result<(), ReadError> {
+    fn add(&mut self, number: usize, recording: &Recording) -> Result<(), ReadError> {
         let about = recording.contents.about();
         let process = self.process(
             Process {
@@ -274,17 +241,8 @@ impl<'a> Builder<'a> {
         );
         let modules: Vec<Module> = recording.contents.modules()?.into_iter().map(module).collect();
         let names = recording.contents.names()?;
-        let mut image = Image {
-            recording,
-            process,
-            modules,
-            names,
-            stacks: HashMap::new(),
-            frames: HashMap::new(),
-            tail_callers: HashMap::new(),
-            jumpers: HashMap::new(),
-            callees: HashMap::new(),
-        };
+        let mut image =
+            Image { recording, number, process, modules, names, stacks: HashMap::new(), callees: HashMap::new() };
         let mut locks = recording.contents.locks()?;
         let under_way = recording.under_way();
         locks.extend(recording.only_under_way(&locks, &under_way));
@@ -304,7 +262,7 @@ impl<'a> Builder<'a> {
             match meaning(lock.kind) {
                 Ok(kind) => self.add_lock(&mut image, &lock, kind, totals)?,
                 // Notified, and waited on by nobody.
-                Err(_) if totals.waits.count == 0.0 => {}
+                Err(_) if totals.waits.sum.count == 0.0 => {}
                 Err(kind) => self.add_condition(&mut image, &lock, kind, totals)?,
             }
         }
@@ -346,21 +304,15 @@ impl<'a> Builder<'a> {
         let left_over = if self.since == SampleRange::Start { lock.left_over as f64 } else { 0.0 };
         let built = Lock {
             name,
-            members: 1,
             process: image.process,
             address: lock.address,
             origin,
             acquisitions: totals.takes.count,
-            waits: totals.waits.count,
-            wait_ns: totals.waits.ns,
-            longest_ns: totals.longest_ns,
-            wait_histogram: totals.wait_lengths.histogram(),
             hold_histogram: totals.hold_lengths.histogram(),
             hold_ns: totals.takes.ns,
             // Both are estimates, each from samples of its own. A part is not shown as more than the whole.
-            handing_on_ns: (totals.handing_on_ns + left_over).min(totals.waits.ns),
+            handing_on_ns: (totals.handing_on_ns + left_over).min(totals.waits.sum.ns),
             most_waiting: lock.most_waiting,
-            threads: totals.threads.len() as u32,
             spins: told(lock.spins),
             parks: told(lock.parks),
             wakes: told(lock.wakes),
@@ -369,10 +321,9 @@ impl<'a> Builder<'a> {
             holders: self.sites(image, &totals.holders, kind)?,
             takers: self.sites(image, &totals.takers, kind)?,
             tries: self.sites(image, &totals.tries, kind)?,
-            wakers: Vec::new(),
             kind,
-            timeline: totals.over_time.timeline(self.slice_ns),
             causes: self.causes(image, kind, totals)?,
+            ..totals.waits.lock(self.slice_ns)
         };
         self.locks.push(built);
         Ok(())
@@ -394,19 +345,12 @@ impl<'a> Builder<'a> {
             self.locks.push(Lock {
                 name,
                 kind,
-                members: 1,
                 process: image.process,
                 address: lock.address,
                 origin,
-                waits: totals.waits.count,
-                wait_ns: totals.waits.ns,
-                longest_ns: totals.longest_ns,
-                wait_histogram: totals.wait_lengths.histogram(),
-                most_waiting: totals.threads.len() as u32,
-                threads: totals.threads.len() as u32,
+                most_waiting: totals.waits.threads.len() as u32,
                 waiters,
-                timeline: totals.over_time.timeline(self.slice_ns),
-                ..Lock::default()
+                ..totals.waits.lock(self.slice_ns)
             });
             return Ok(());
         }
@@ -415,14 +359,11 @@ impl<'a> Builder<'a> {
             name,
             process: image.process,
             address: lock.address,
-            waits: totals.waits.count,
-            wait_ns: totals.waits.ns,
-            longest_ns: totals.longest_ns,
-            wait_histogram: totals.wait_lengths.histogram(),
             waiters,
             again: totals.again,
             notifiers: self.sites(image, &totals.notifiers, LockKind::Mutex)?,
             notifications_of_all: totals.notifications_of_all,
+            ..totals.waits.condition()
         };
         self.conditions.push(built);
         Ok(())
@@ -430,11 +371,8 @@ impl<'a> Builder<'a> {
 
     /// The lock that is made of a condition variable or a semaphore, by the functions that wait there most: Python's are.
     fn made_of(&self, name: &str, waiters: &[crate::Site]) -> Option<Class> {
-        let stack = &self.stacks.list[waiters.first()?.stack as usize];
-        let frames: Vec<&Frame> = stack.iter().map(|number| &self.frames.list[*number as usize]).collect();
-        let briefs: Vec<String> = frames.iter().map(|frame| brief(&frame.function)).collect();
-        let class = kinds::of_datum(name)
-            .unwrap_or_else(|| kinds::classify(frames.into_iter().zip(briefs.iter().map(String::as_str))));
+        let stack = waiters.first()?.stack;
+        let class = kinds::of_datum(name).unwrap_or_else(|| kinds::classify(self.stacks.named(stack)));
         // What none of the table's rows knows is no news.
         let is_known = matches!(class.meaning, WaitSubject::Lock(kind) if kind != LockKind::Unknown);
         is_known.then_some(class)
@@ -447,14 +385,13 @@ impl<'a> Builder<'a> {
         if let Some(name) = image.names.iter().find(is_of) {
             return name.text.clone();
         }
-        if let Some(symbol) = self.symbols.datum(&image.modules, address).filter(|_| !is_place) {
+        if let Some(symbol) = self.stacks.symbols.datum(&image.modules, address).filter(|_| !is_place) {
             return symbol;
         }
         let Some(origin) = origin else { return format!("{address:#x}") };
-        let numbers = &self.stacks.list[origin.stack as usize];
-        let frames = numbers.iter().map(|number| &self.frames.list[*number as usize]);
-        let Some(frame) = top(frames, |frame| is_wrapper(frame, &brief(&frame.function)), |frame| is_below(frame))
-        else {
+        let frames = self.stacks.of(origin.stack).iter().copied();
+        let is_of_library = |frame: &u32| is_below(self.stacks.frame(*frame));
+        let Some(frame) = top(frames, |frame| self.stacks.is_wrapper(*frame), is_of_library) else {
             return format!("{address:#x}");
         };
         let verb = match origin.spot {
@@ -462,12 +399,10 @@ impl<'a> Builder<'a> {
             Spot::Initialised => "initialised ",
             Spot::FirstSeen => "first seen ",
         };
-        let file = frame.file.rsplit('/').next().unwrap_or_default();
-        let line = if frame.line > 0 { format!(" ({file}:{})", frame.line) } else { String::new() };
-        format!("{verb}in {}{line}", brief(&frame.function))
+        self.stacks.place(verb, frame)
     }
 
-    fn sites(&mut self, image: &mut Image, stacks: &Stacks, kind: LockKind) -> Result<Vec<crate::Site>, ReadError> {
+    fn sites(&mut self, image: &mut Image, stacks: &Sites, kind: LockKind) -> Result<Vec<crate::Site>, ReadError> {
         let mut numbers = BTreeMap::new();
         for stack in stacks.0.keys() {
             if let Some(number) = self.stack(image, stack.number)? {
@@ -481,27 +416,29 @@ impl<'a> Builder<'a> {
     /// The stack with what it does at its inner end: so all that shows stacks tells readers from writers.
     fn told_apart(&mut self, number: u32, stack: Stack) -> u32 {
         let function = if stack.is_reading { READING } else { WRITING }.to_owned();
-        let frame = Frame { function, is_named: true, ..Frame::default() };
-        let frame = self.frames.number(frame);
-        let inner = std::iter::once(frame);
-        let frames = inner.chain(self.stacks.list[number as usize].iter().copied()).collect();
-        self.stacks.number(frames)
+        let inner = self.stacks.number(Frame { function, is_named: true, ..Frame::default() });
+        let frames = std::iter::once(inner).chain(self.stacks.of(number).iter().copied()).collect();
+        self.stacks.list.number(frames)
     }
 }
 
 /// One process image, and what was already looked up in it.
 struct Image<'a> {
     recording: &'a Recording,
-    /// The number of the process.
+    /// Of the recording, and of the process.
+    number: usize,
     process: u32,
     modules: Vec<Module>,
     names: Vec<read::Name>,
     stacks: HashMap<u32, u32>,
-    frames: HashMap<u64, Vec<u32>>,
-    tail_callers: HashMap<u64, Vec<u32>>,
-    jumpers: HashMap<(u32, u64), Vec<u32>>,
     /// Of one lock: the frames of the function that is called before a return address; `None` of several.
     callees: HashMap<u64, Option<Vec<u32>>>,
+}
+
+impl Image<'_> {
+    fn code(&self) -> Code<'_> {
+        Code { image: self.number, modules: &self.modules }
+    }
 }
 
 fn module(module: read::Module) -> Module {

@@ -3,7 +3,7 @@
 use super::causes::Sums;
 use super::holders::Shares;
 use super::stack::Stack;
-use crate::profile::{Bar, Histogram, Site, Timeline};
+use crate::profile::{Bar, Condition, Histogram, Lock, Site, Timeline};
 use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,25 +15,76 @@ const fn is_lock_wait(what: u32) -> bool {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
-    pub(crate) waits: Sum,
-    pub(crate) longest_ns: u64,
-    pub(crate) wait_lengths: Lengths,
+    pub(crate) waits: Waits,
     pub(crate) hold_lengths: Lengths,
     pub(crate) takes: Sum,
     pub(crate) handing_on_ns: f64,
-    pub(crate) waiters: Stacks,
-    pub(crate) holders: Stacks,
-    pub(crate) takers: Stacks,
-    pub(crate) threads: BTreeSet<u32>,
-    pub(crate) over_time: OverTime,
+    pub(crate) waiters: Sites,
+    pub(crate) holders: Sites,
+    pub(crate) takers: Sites,
     pub(crate) causes: Sums,
     /// Who tried to lock it while another thread had it.
-    pub(crate) tries: Stacks,
+    pub(crate) tries: Sites,
     /// Who notifies, of a condition variable: how often, and how often all.
-    pub(crate) notifiers: Stacks,
+    pub(crate) notifiers: Sites,
     pub(crate) notifications_of_all: f64,
     /// Waits that began right after another one.
     pub(crate) again: f64,
+}
+
+/// Waits for one thing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waits {
+    pub(crate) sum: Sum,
+    pub(crate) longest_ns: u64,
+    lengths: Lengths,
+    pub(crate) over_time: OverTime,
+    /// Those that waited, and those that came without waiting.
+    pub(crate) threads: BTreeSet<u32>,
+}
+
+impl Waits {
+    /// A wait of `ns` that ended at `end`, counted from the start of the run.
+    pub(crate) fn add(&mut self, thread: u32, end: u64, ns: u64, weight: f64) {
+        self.sum.add(weight, ns);
+        self.longest_ns = self.longest_ns.max(ns);
+        self.lengths.add(weight, ns);
+        self.over_time.add(end, ns, weight);
+        self.threads.insert(thread);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Waits) {
+        self.sum.merge(&other.sum);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.lengths.merge(&other.lengths);
+        self.over_time.merge(&other.over_time);
+        self.threads.extend(&other.threads);
+    }
+
+    /// One lock with these waits, and nothing else.
+    pub(crate) fn lock(&self, slice_ns: u64) -> Lock {
+        Lock {
+            waits: self.sum.count,
+            wait_ns: self.sum.ns,
+            longest_ns: self.longest_ns,
+            wait_histogram: self.lengths.histogram(),
+            threads: self.threads.len() as u32,
+            timeline: self.over_time.timeline(slice_ns),
+            members: 1,
+            ..Lock::default()
+        }
+    }
+
+    /// The same of what is no lock.
+    pub(crate) fn condition(&self) -> Condition {
+        Condition {
+            waits: self.sum.count,
+            wait_ns: self.sum.ns,
+            longest_ns: self.longest_ns,
+            wait_histogram: self.lengths.histogram(),
+            ..Condition::default()
+        }
+    }
 }
 
 /// How often, and how long.
@@ -47,6 +98,10 @@ impl Sum {
     pub(crate) fn add(&mut self, weight: f64, ns: u64) {
         self.count += weight;
         self.ns += weight * ns as f64;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Sum) {
+        (self.count, self.ns) = (self.count + other.count, self.ns + other.ns);
     }
 }
 
@@ -74,7 +129,7 @@ impl Totals {
                 self.causes.handed_on(weight, ns, sample.lengths);
             }
             event::TAKE => {
-                self.threads.insert(thread);
+                self.waits.threads.insert(thread);
                 self.takes.add(weight, ns);
                 self.takers.add(stack, weight, ns);
                 self.hold_lengths.add(weight, ns);
@@ -87,12 +142,8 @@ impl Totals {
             }
             what if is_lock_wait(what) || what == event::CONDITION => {
                 self.again += if sample.event & event::AGAIN != 0 { weight } else { 0.0 };
-                self.threads.insert(thread);
-                self.waits.add(weight, ns);
+                self.waits.add(thread, at, ns, weight);
                 self.waiters.add(stack, weight, ns);
-                self.wait_lengths.add(weight, ns);
-                self.longest_ns = self.longest_ns.max(ns);
-                self.over_time.add(at, ns, weight);
             }
             _ => {}
         }
@@ -101,9 +152,9 @@ impl Totals {
 
 /// By the stack.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stacks<S = Stack>(pub(crate) BTreeMap<S, Sum>);
+pub(crate) struct Sites<S = Stack>(pub(crate) BTreeMap<S, Sum>);
 
-impl<S: Ord + Copy> Stacks<S> {
+impl<S: Ord + Copy> Sites<S> {
     pub(crate) fn add(&mut self, stack: S, weight: f64, ns: u64) {
         self.0.entry(stack).or_default().add(weight, ns);
     }
@@ -133,7 +184,7 @@ impl Lengths {
         *self.0.entry(ns & !(Self::width(ns) - 1)).or_default() += weight;
     }
 
-    pub(crate) fn merge(&mut self, other: &Lengths) {
+    fn merge(&mut self, other: &Lengths) {
         for (from, count) in &other.0 {
             *self.0.entry(*from).or_default() += count;
         }
@@ -167,7 +218,7 @@ impl OverTime {
     const MOST: u64 = 1000;
 
     /// A wait of `ns` that ended at `end`, counted from the start of the run.
-    pub(crate) fn add(&mut self, end: u64, ns: u64, weight: f64) {
+    fn add(&mut self, end: u64, ns: u64, weight: f64) {
         while end / self.slice_ns >= Self::MOST {
             self.coarsen();
         }
@@ -186,7 +237,7 @@ impl OverTime {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: &OverTime) {
+    fn merge(&mut self, other: &OverTime) {
         let mut other = other.clone();
         while self.slice_ns < other.slice_ns {
             self.coarsen();
@@ -210,7 +261,7 @@ impl OverTime {
     }
 
     /// In slices of that length, which is one of its own, doubled some times.
-    pub(crate) fn timeline(&self, slice_ns: u64) -> Timeline {
+    fn timeline(&self, slice_ns: u64) -> Timeline {
         let mut own = self.clone();
         while own.slice_ns < slice_ns {
             own.coarsen();

@@ -4,12 +4,11 @@ use super::kinds::WaitSubject;
 use super::names::Names;
 use super::stuck;
 use super::{FutexSnapshot, Namer};
+use crate::collect::SNAPSHOT;
 use crate::collect::build::put_in_order;
-use crate::profile::{Dropped, Profile, VERSION};
+use crate::profile::{Dropped, Profile};
 use crate::words::FROM_KERNEL;
 use ondeck_report::wording::counted_that;
-
-const SNAPSHOT: &str = "a snapshot: it has what happened since the one before. Its timelines begin with the run";
 
 const SEES: &str = "seen from the kernel (--futex): only waits in which a thread slept. How often and how long locks were \
     held, and waiting without sleep, cannot be seen";
@@ -20,7 +19,7 @@ impl Namer {
         let has_runtime = told.processes.iter().map(|process| self.programs.has_runtime(process)).collect();
         let mut names = Names::new(told, &mut self.symbols, has_runtime);
         let cells = names.with_those_that_go_on();
-        let slice_ns = cells.iter().map(|(_, cell)| cell.over_time.slice_ns()).max().unwrap_or(1);
+        let slice_ns = cells.iter().map(|(_, cell)| cell.waits.over_time.slice_ns()).max().unwrap_or(1);
         let groups = names.group(&cells);
         let (mut locks, mut conditions) = (Vec::new(), Vec::new());
         for (key, group) in groups {
@@ -30,25 +29,19 @@ impl Namer {
             }
         }
         let hanging = names.hanging();
-        let (frames, stacks) = (names.frames.list, names.stacks.list);
+        let (frames, stacks) = (names.stacks.frames.list, names.stacks.list.list);
         let from_ns = told.snapshot_from_ns.unwrap_or(told.run.started_ns);
         let mut profile = Profile {
-            version: VERSION,
-            command: told.run.command.clone(),
-            started_at: told.run.started_realtime_ns as f64 / 1e9,
-            seconds: told.now_ns.saturating_sub(from_ns) as f64 / 1e9,
-            cores: told.run.cores,
             lock: FROM_KERNEL.to_owned(),
             rate: 1,
             processes: told.processes.clone(),
             frames,
             stacks,
-            has_locked: false,
             locks,
             conditions,
-            stuck: Vec::new(),
             dropped: Dropped { samples: told.lost, ..Dropped::default() },
             notes: vec![SEES.to_owned()],
+            ..told.run.profile(from_ns, told.now_ns)
         };
         put_in_order(&mut profile);
         stuck::add(&mut profile, hanging);

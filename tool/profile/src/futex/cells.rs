@@ -1,6 +1,6 @@
 //! Waits, added up by futex and stack, in memory that has a bound.
 
-use crate::collect::totals::{Lengths, OverTime, Stacks, Sum};
+use crate::collect::totals::{Sites, Waits};
 use ondeck_trace::{End, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,9 @@ type Spot = (usize, u64, u32);
 /// What waits of one stack for one futex add up to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
-    pub(super) waits: Sum,
-    pub(super) longest_ns: u64,
-    pub(super) lengths: Lengths,
-    pub(super) over_time: OverTime,
-    pub(super) threads: BTreeSet<u32>,
+    pub(super) waits: Waits,
     pub(super) most_waiting: u32,
-    pub(super) wakers: Stacks<u32>,
+    pub(super) wakers: Sites<u32>,
 }
 
 /// A process that runs for days may make and drop millions of locks and channels. So if there are more than so many cells, the
@@ -50,7 +46,7 @@ impl Cells {
     fn fold(&mut self) {
         let mut waited: BTreeMap<(usize, u64), f64> = BTreeMap::new();
         for ((image, address, _), cell) in self.cells.iter().filter(|((_, address, _), _)| *address != FOLDED) {
-            *waited.entry((*image, *address)).or_default() += cell.waits.ns;
+            *waited.entry((*image, *address)).or_default() += cell.waits.sum.ns;
         }
         let mut coldest: Vec<_> = waited.into_iter().collect();
         coldest.sort_by(|(_, a), (_, b)| a.total_cmp(b));
@@ -87,11 +83,7 @@ impl Cells {
 impl Cell {
     fn add(&mut self, wait: &Wait, started_ns: u64) {
         let ns = wait.to_ns - wait.from_ns;
-        self.waits.add(1.0, ns);
-        self.longest_ns = self.longest_ns.max(ns);
-        self.lengths.add(1.0, ns);
-        self.over_time.add(wait.to_ns.saturating_sub(started_ns), ns, 1.0);
-        self.threads.insert(wait.thread);
+        self.waits.add(wait.thread, wait.to_ns.saturating_sub(started_ns), ns, 1.0);
         self.most_waiting = self.most_waiting.max(wait.waiting);
         if let End::Woken(Some(stack)) = wait.end {
             self.wakers.add(stack, 1.0, ns);
@@ -100,16 +92,10 @@ impl Cell {
 
     /// Adds another one, with the numbers that its wakers have here.
     pub(super) fn merge(&mut self, other: &Cell, mut number: impl FnMut(u32) -> u32) {
-        self.waits.count += other.waits.count;
-        self.waits.ns += other.waits.ns;
-        self.longest_ns = self.longest_ns.max(other.longest_ns);
-        self.lengths.merge(&other.lengths);
-        self.over_time.merge(&other.over_time);
-        self.threads.extend(&other.threads);
+        self.waits.merge(&other.waits);
         self.most_waiting = self.most_waiting.max(other.most_waiting);
         for (stack, sum) in &other.wakers.0 {
-            let own = self.wakers.0.entry(number(*stack)).or_default();
-            (own.count, own.ns) = (own.count + sum.count, own.ns + sum.ns);
+            self.wakers.0.entry(number(*stack)).or_default().merge(sum);
         }
     }
 }
@@ -133,10 +119,10 @@ mod tests {
     fn what_waited_most_keeps_its_line_and_no_wait_is_lost() {
         let cells = filled(16, (1..=1000).map(|address| wait(address, 1 + address as u32 % 2, address % 500 + 1)));
         assert!(cells.cells.len() <= 16, "{}", cells.cells.len());
-        let count: f64 = cells.iter().map(|(_, cell)| cell.waits.count).sum();
-        let ns: f64 = cells.iter().map(|(_, cell)| cell.waits.ns).sum();
+        let count: f64 = cells.iter().map(|(_, cell)| cell.waits.sum.count).sum();
+        let ns: f64 = cells.iter().map(|(_, cell)| cell.waits.sum.ns).sum();
         assert_eq!((count, ns), (1000.0, (1..=500).sum::<u64>() as f64 * 2.0));
-        assert_eq!(cells.iter().map(|(_, cell)| cell.longest_ns).max(), Some(500));
+        assert_eq!(cells.iter().map(|(_, cell)| cell.waits.longest_ns).max(), Some(500));
         assert!(cells.iter().any(|((_, address, _), _)| *address != FOLDED), "some have their own line");
         assert!(cells.remark().is_some_and(|text| text.contains("0x0")));
     }
@@ -154,14 +140,14 @@ mod tests {
     fn few_are_left_as_they_are() {
         let cells = filled(4, [5, 6, 5, 7, 8].into_iter().map(|address| wait(address, 1, 10)));
         assert!(cells.remark().is_none());
-        let counts: Vec<_> = cells.iter().map(|((_, address, _), cell)| (*address, cell.waits.count)).collect();
+        let counts: Vec<_> = cells.iter().map(|((_, address, _), cell)| (*address, cell.waits.sum.count)).collect();
         assert_eq!(counts, [(5, 2.0), (6, 1.0), (7, 1.0), (8, 1.0)]);
     }
 
     #[test]
     fn many_stacks_for_one_futex_end_in_a_higher_bound() {
         let cells = filled(4, (1..=100).map(|stack| wait(1 + u64::from(stack), stack, 10)));
-        let count: f64 = cells.iter().map(|(_, cell)| cell.waits.count).sum();
+        let count: f64 = cells.iter().map(|(_, cell)| cell.waits.sum.count).sum();
         assert_eq!((cells.cells.len(), count), (100, 100.0));
     }
 }

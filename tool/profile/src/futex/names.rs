@@ -4,11 +4,9 @@ use super::FutexSnapshot;
 use super::cells::{Cell, Cells, FOLDED};
 use super::kinds::{self, Class, FutexOwner, WaitSubject};
 use super::tail_calls::Callees;
-use crate::anonymous;
-use crate::collect::build::Interner;
-use crate::collect::totals::Stacks;
-use crate::names::brief;
-use crate::profile::{Condition, Frame, Lock, LockKind, Site, WaitKind};
+use crate::collect::totals::Sites;
+use crate::profile::{Condition, Lock, LockKind, Site, WaitKind};
+use crate::stacks::{Code, Stacks};
 use crate::symbols::Symbols;
 use ondeck_trace::Wait;
 use std::collections::{BTreeMap, HashMap};
@@ -44,19 +42,15 @@ enum FutexPlace {
 pub(super) struct Group {
     sum: Cell,
     address: u64,
-    waiters: Stacks<u32>,
+    waiters: Sites<u32>,
 }
 
 /// What was looked up.
 pub(super) struct Names<'a> {
     pub(super) told: &'a FutexSnapshot,
-    symbols: &'a mut Symbols,
+    pub(super) stacks: Stacks<'a>,
     /// Whether the program of an image has a scheduler of its own.
     has_runtime: Vec<bool>,
-    pub(super) frames: Interner<Frame>,
-    briefs: Vec<String>,
-    pub(super) stacks: Interner<Vec<u32>>,
-    of_address: HashMap<(usize, u64), Vec<u32>>,
     /// The number in the profile of a stack that was told.
     known: HashMap<u32, u32>,
     /// What sleepers have told that they wait for, by its address.
@@ -67,12 +61,8 @@ impl<'a> Names<'a> {
     pub(super) fn new(told: &'a FutexSnapshot, symbols: &'a mut Symbols, has_runtime: Vec<bool>) -> Self {
         Names {
             told,
-            symbols,
+            stacks: Stacks::new(symbols),
             has_runtime,
-            frames: Interner::new(),
-            briefs: Vec::new(),
-            stacks: Interner::new(),
-            of_address: HashMap::new(),
             known: HashMap::new(),
             known_by_sleepers: HashMap::new(),
         }
@@ -97,8 +87,7 @@ impl<'a> Names<'a> {
             let number = self.stack(*image, *stack);
             let key = self.key(*image, *address, number, &groups);
             let group = groups.entry(key).or_insert_with(|| Group { address: *address, ..Group::default() });
-            group.waiters.0.entry(number).or_default().count += cell.waits.count;
-            group.waiters.0.entry(number).or_default().ns += cell.waits.ns;
+            group.waiters.0.entry(number).or_default().merge(&cell.waits.sum);
             group.sum.merge(cell, |waker| self.stack(*image, waker));
         }
         groups
@@ -112,22 +101,20 @@ impl<'a> Names<'a> {
 
     /// The short names of a stack's functions.
     pub(super) fn names(&self, stack: u32) -> impl Iterator<Item = &str> {
-        self.stacks.list[stack as usize].iter().map(|at| self.briefs[*at as usize].as_str())
+        self.stacks.named(stack).map(|(_, brief)| brief)
     }
 
     /// Whether a stack is in the library that has ondeck's locks for those of pthreads'.
     pub(super) fn is_in_library(&self, stack: u32) -> bool {
-        let mut frames = self.stacks.list[stack as usize].iter().map(|at| &self.frames.list[*at as usize]);
-        frames.any(|frame| frame.module.starts_with("libondeck_pthread"))
+        self.stacks.named(stack).any(|(frame, _)| frame.module.starts_with("libondeck_pthread"))
     }
 
     fn key(&mut self, image: usize, address: u64, stack: u32, groups: &BTreeMap<Key, Group>) -> Key {
-        let symbol = self.symbols.datum(self.told.modules(image), address);
-        let numbers = &self.stacks.list[stack as usize];
-        let frames = || numbers.iter().map(|at| (&self.frames.list[*at as usize], self.briefs[*at as usize].as_str()));
-        let place = kinds::place(frames()).map(|at| numbers[at]);
-        let is_named = place.is_some_and(|at| self.frames.list[at as usize].is_named);
-        let class = symbol.and_then(|symbol| kinds::of_datum(&symbol)).unwrap_or_else(|| kinds::classify(frames()));
+        let symbol = self.stacks.symbols.datum(self.told.modules(image), address);
+        let frames = self.stacks.named(stack);
+        let place = kinds::place(frames.clone()).map(|at| self.stacks.of(stack)[at]);
+        let is_named = place.is_some_and(|at| self.stacks.frame(at).is_named);
+        let class = symbol.and_then(|symbol| kinds::of_datum(&symbol)).unwrap_or_else(|| kinds::classify(frames));
         let class = match class {
             // A stripped program of Go's, say: its threads without work sleep like this, and seldom anybody for a lock.
             Class { meaning: WaitSubject::Lock(LockKind::Unknown), .. }
@@ -154,33 +141,24 @@ impl<'a> Names<'a> {
     }
 
     pub(super) fn lock(&mut self, key: &Key, kind: LockKind, group: &Group, slice_ns: u64) -> Lock {
-        let Cell { waits, longest_ns, lengths, over_time, threads, most_waiting, wakers } = &group.sum;
         Lock {
             name: self.name(key, group),
             process: key.image as u32,
             address: address(key, group),
-            members: 1,
             kind,
-            waits: waits.count,
-            wait_ns: waits.ns,
-            longest_ns: *longest_ns,
-            wait_histogram: lengths.histogram(),
-            most_waiting: *most_waiting,
-            threads: threads.len() as u32,
+            most_waiting: group.sum.most_waiting,
             waiters: group.waiters.sites(Some),
-            wakers: self.wakers(&group.waiters, wakers),
-            timeline: over_time.timeline(slice_ns),
-            ..Lock::default()
+            wakers: self.wakers(&group.waiters, &group.sum.wakers),
+            ..group.sum.waits.lock(slice_ns)
         }
     }
 
     /// Who has woken the waiters, with functions that are gone from the stacks.
-    fn wakers(&mut self, waiters: &Stacks<u32>, wakers: &Stacks<u32>) -> Vec<Site> {
-        let list = &self.stacks.list;
-        let callees = Callees::new(&self.frames.list, waiters.0.keys().map(|stack| list[*stack as usize].as_slice()));
-        let whole = |stack: &u32| Some((*stack, callees.whole(&list[*stack as usize])?));
+    fn wakers(&mut self, waiters: &Sites<u32>, wakers: &Sites<u32>) -> Vec<Site> {
+        let callees = Callees::new(&self.stacks.frames.list, waiters.0.keys().map(|stack| self.stacks.of(*stack)));
+        let whole = |stack: &u32| Some((*stack, callees.whole(self.stacks.of(*stack))?));
         let whole: HashMap<u32, Vec<u32>> = wakers.0.keys().filter_map(whole).collect();
-        wakers.sites(|stack| Some(whole.get(&stack).map_or(stack, |frames| self.stacks.number(frames.clone()))))
+        wakers.sites(|stack| Some(whole.get(&stack).map_or(stack, |frames| self.stacks.list.number(frames.clone()))))
     }
 
     pub(super) fn condition(&mut self, key: &Key, kind: WaitKind, group: &Group) -> Condition {
@@ -189,12 +167,8 @@ impl<'a> Names<'a> {
             process: key.image as u32,
             address: address(key, group),
             kind,
-            waits: group.sum.waits.count,
-            wait_ns: group.sum.waits.ns,
-            longest_ns: group.sum.longest_ns,
-            wait_histogram: group.sum.lengths.histogram(),
             waiters: group.waiters.sites(Some),
-            ..Condition::default()
+            ..group.sum.waits.condition()
         }
     }
 
@@ -205,20 +179,13 @@ impl<'a> Names<'a> {
             return name.to_owned();
         }
         if let FutexPlace::Address(_) = key.spot
-            && let Some(symbol) = self.symbols.datum(self.told.modules(key.image), address)
+            && let Some(symbol) = self.stacks.symbols.datum(self.told.modules(key.image), address)
         {
             return symbol;
         }
         let most = group.waiters.sites(Some).first().map(|site| site.stack);
-        let numbers = most.map_or(&[][..], |stack| &self.stacks.list[stack as usize]);
-        let frames = numbers.iter().map(|at| (&self.frames.list[*at as usize], self.briefs[*at as usize].as_str()));
-        let Some(number) = kinds::place(frames).map(|at| numbers[at]).or(numbers.first().copied()) else {
-            return format!("{address:#x}");
-        };
-        let frame = &self.frames.list[number as usize];
-        let file = frame.file.rsplit('/').next().unwrap_or_default();
-        let line = if frame.line > 0 { format!(" ({file}:{})", frame.line) } else { String::new() };
-        format!("in {}{line}", self.briefs[number as usize])
+        let place = |stack| self.stacks.of(stack).get(kinds::place(self.stacks.named(stack)).unwrap_or(0)).copied();
+        most.and_then(place).map_or_else(|| format!("{address:#x}"), |number| self.stacks.place("", number))
     }
 
     pub(super) fn stack(&mut self, image: usize, number: u32) -> u32 {
@@ -232,51 +199,17 @@ impl<'a> Names<'a> {
 
     /// The number of a stack of these addresses.
     pub(super) fn walked(&mut self, image: usize, addresses: &[u64]) -> u32 {
+        let code = Code { image, modules: self.told.modules(image) };
         let mut numbers = Vec::new();
         for (at, address) in addresses.iter().enumerate() {
-            numbers.extend(self.frames_of(image, *address));
+            numbers.extend(self.stacks.frames_of(code, *address));
             let (Some(reached), Some(caller)) = (numbers.last().copied(), addresses.get(at + 1)) else { continue };
-            numbers.extend(match self.frames.list[reached as usize].is_named {
-                true => self.jumper(image, reached, *caller),
-                false => self.entered(image, *address, *caller),
+            numbers.extend(match self.stacks.frame(reached).is_named {
+                true => self.stacks.jumper(code, reached, *caller),
+                false => self.stacks.entered(code, *address, *caller),
             });
         }
-        let frames: Vec<&Frame> = numbers.iter().map(|at| &self.frames.list[*at as usize]).collect();
-        for (at, frame) in anonymous::named(&frames) {
-            numbers[at] = self.numbers(vec![frame])[0];
-        }
-        self.stacks.number(numbers)
-    }
-
-    fn frames_of(&mut self, image: usize, address: u64) -> Vec<u32> {
-        if let Some(known) = self.of_address.get(&(image, address)) {
-            return known.clone();
-        }
-        // The address of the system call is behind its instruction, as those of calls are.
-        let frames = self.symbols.frames(self.told.modules(image), address, true);
-        let numbers = self.numbers(frames);
-        self.of_address.insert((image, address), numbers.clone());
-        numbers
-    }
-
-    /// The function of a library by which its nameless part was reached that `inner` returns to.
-    fn entered(&mut self, image: usize, inner: u64, caller: u64) -> Vec<u32> {
-        let frames = self.symbols.entered(self.told.modules(image), inner, caller);
-        self.numbers(frames)
-    }
-
-    /// A function that is gone, as its last act was a jump to that of a frame.
-    fn jumper(&mut self, image: usize, reached: u32, caller: u64) -> Vec<u32> {
-        let frames =
-            self.symbols.jumper(self.told.modules(image), &self.frames.list[reached as usize].function, caller);
-        self.numbers(frames)
-    }
-
-    fn numbers(&mut self, frames: Vec<Frame>) -> Vec<u32> {
-        let numbers = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
-        let new = &self.frames.list[self.briefs.len()..];
-        self.briefs.extend(new.iter().map(|frame| brief(&frame.function)));
-        numbers
+        self.stacks.stack(numbers)
     }
 }
 

@@ -1,12 +1,10 @@
 //! Stacks of a recording as those of a profile: with names, and with functions that are gone from them.
 
 use super::{Builder, Image};
-use crate::anonymous;
 use crate::collect::Stack;
 use crate::collect::totals::Totals;
-use crate::names::brief;
 use crate::profile::Frame;
-use crate::wrappers::{UNKNOWN, is_below, is_wrapper};
+use crate::wrappers::{UNKNOWN, is_below};
 use ondeck_record::layout::NONE;
 use ondeck_record::read::ReadError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,19 +27,15 @@ impl Builder<'_> {
         let mut frames = if is_walked { self.gone(image, addresses[0]) } else { Vec::new() };
         let is_found = !frames.is_empty();
         for (at, address) in addresses.iter().enumerate() {
-            frames.extend(self.frames_of(image, *address));
+            frames.extend(self.stacks.frames_of(image.code(), *address));
             if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {
-                frames.extend(self.jumper(image, *reached, *caller));
+                frames.extend(self.stacks.jumper(image.code(), *reached, *caller));
             }
         }
-        if is_walked && !is_found && frames.iter().all(|frame| is_below(&self.frames.list[*frame as usize])) {
+        if is_walked && !is_found && frames.iter().all(|frame| is_below(self.stacks.frame(*frame))) {
             frames.insert(0, self.unknown(image, addresses[0]));
         }
-        let list: Vec<&Frame> = frames.iter().map(|number| &self.frames.list[*number as usize]).collect();
-        for (at, frame) in anonymous::named(&list) {
-            frames[at] = self.frames.number(frame);
-        }
-        let known = self.stacks.number(frames);
+        let known = self.stacks.stack(frames);
         // What was called there is known of one lock, and not of all.
         if !image.callees.contains_key(&addresses[0]) {
             image.stacks.insert(number, known);
@@ -79,22 +73,18 @@ impl Builder<'_> {
 
     /// The outermost of the functions at one address.
     fn function(&self, frames: &[u32]) -> Option<&str> {
-        frames.last().map(|frame| self.frames.list[*frame as usize].function.as_str())
+        frames.last().map(|frame| self.stacks.frame(*frame).function.as_str())
     }
 
     /// The functions at an address, from the innermost on that does more than lock.
-    fn without_wrappers(&mut self, image: &mut Image, address: u64) -> Vec<u32> {
-        let all = self.frames_of(image, address);
-        let wraps = |frame: &u32| {
-            let frame = &self.frames.list[*frame as usize];
-            is_wrapper(frame, &brief(&frame.function))
-        };
-        all.into_iter().skip_while(wraps).collect()
+    fn without_wrappers(&mut self, image: &Image, address: u64) -> Vec<u32> {
+        let all = self.stacks.frames_of(image.code(), address);
+        all.into_iter().skip_while(|frame| self.stacks.is_wrapper(*frame)).collect()
     }
 
     /// The functions that are no longer on the stack, as the innermost of them has jumped to the one that locks or unlocks.
-    fn gone(&mut self, image: &mut Image, return_address: u64) -> Vec<u32> {
-        let jumped = self.tail_caller(image, return_address);
+    fn gone(&mut self, image: &Image, return_address: u64) -> Vec<u32> {
+        let jumped = self.stacks.tail_caller(image.code(), return_address);
         match image.callees.get(&return_address) {
             // The call says which.
             Some(Some(called)) if self.function(called) == self.function(&jumped) => jumped,
@@ -106,47 +96,12 @@ impl Builder<'_> {
     }
 
     /// In the place of a function that is gone and could be any.
-    fn unknown(&mut self, image: &mut Image, return_address: u64) -> u32 {
-        let caller = self.frames_of(image, return_address).first().copied();
-        let caller = caller.map(|frame| &self.frames.list[frame as usize]);
-        let function = match caller.filter(|frame| !is_below(frame)) {
-            Some(frame) => format!("[unknown, called by {}]", brief(&frame.function)),
+    fn unknown(&mut self, image: &Image, return_address: u64) -> u32 {
+        let caller = self.stacks.frames_of(image.code(), return_address).first().copied();
+        let function = match caller.filter(|frame| !is_below(self.stacks.frame(*frame))) {
+            Some(frame) => format!("[unknown, called by {}]", self.stacks.brief(frame)),
             None => UNKNOWN.to_owned(),
         };
-        self.frames.number(Frame { function, ..Frame::default() })
-    }
-
-    /// The function that has jumped to the one that locks or unlocks.
-    fn tail_caller(&mut self, image: &mut Image, return_address: u64) -> Vec<u32> {
-        if let Some(known) = image.tail_callers.get(&return_address) {
-            return known.clone();
-        }
-        let frames = self.symbols.tail_caller(&image.modules, return_address);
-        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
-        image.tail_callers.insert(return_address, numbers.clone());
-        numbers
-    }
-
-    /// The function that has jumped to that of a frame, if the caller had called another one.
-    fn jumper(&mut self, image: &mut Image, reached: u32, caller: u64) -> Vec<u32> {
-        if let Some(known) = image.jumpers.get(&(reached, caller)) {
-            return known.clone();
-        }
-        let function = &self.frames.list[reached as usize].function;
-        let frames = self.symbols.jumper(&image.modules, function, caller);
-        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
-        image.jumpers.insert((reached, caller), numbers.clone());
-        numbers
-    }
-
-    fn frames_of(&mut self, image: &mut Image, address: u64) -> Vec<u32> {
-        if let Some(known) = image.frames.get(&address) {
-            return known.clone();
-        }
-        // What is left of a stack begins behind the recorder's own frames: all are return addresses.
-        let frames = self.symbols.frames(&image.modules, address, true);
-        let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frames.number(frame)).collect();
-        image.frames.insert(address, numbers.clone());
-        numbers
+        self.stacks.number(Frame { function, ..Frame::default() })
     }
 }

@@ -91,12 +91,8 @@ impl Recording {
                 continue;
             }
             n += 1;
-            totals.threads.insert(waiter.thread);
-            totals.waits.add(1.0, ns);
+            totals.waits.add(waiter.thread, self.last_ns, ns, 1.0);
             totals.waiters.add(Stack { number: self.place_of(waiter), is_reading: false }, 1.0, ns);
-            totals.wait_lengths.add(1.0, ns);
-            totals.longest_ns = totals.longest_ns.max(ns);
-            totals.over_time.add(self.last_ns, ns, 1.0);
         }
         if n > 0 && meaning(lock.kind).is_ok() {
             let most = n * self.last_ns.saturating_sub(from);
@@ -129,7 +125,7 @@ impl Recording {
 
 impl SampleRange {
     /// In ns from the start of the run.
-    fn from(self) -> u64 {
+    pub(super) fn from(self) -> u64 {
         match self {
             SampleRange::Start => 0,
             SampleRange::Snapshot(from) => from,
@@ -157,7 +153,7 @@ impl Builder<'_> {
         causes.retain(|cause| cause.ns > 0.0);
         // Waits and charges are estimates, each from samples of its own.
         let all: f64 = causes.iter().map(|cause| cause.ns).sum();
-        causes.iter_mut().for_each(|cause| cause.ns *= totals.waits.ns / all);
+        causes.iter_mut().for_each(|cause| cause.ns *= totals.waits.sum.ns / all);
         causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
         Ok(causes)
     }

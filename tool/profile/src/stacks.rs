@@ -1,0 +1,141 @@
+//! The frames and stacks of a profile, each once and with names: both collectors look addresses up in them.
+
+use crate::anonymous;
+use crate::names::{brief, line};
+use crate::profile::Frame;
+use crate::symbols::{Module, Symbols};
+use crate::wrappers::is_wrapper;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Each of some things once.
+pub(crate) struct Interner<T> {
+    pub(crate) list: Vec<T>,
+    numbers: HashMap<T, u32>,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Interner { list: Vec::new(), numbers: HashMap::new() }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Interner<T> {
+    pub(crate) fn number(&mut self, thing: T) -> u32 {
+        *self.numbers.entry(thing).or_insert_with_key(|thing| {
+            self.list.push(thing.clone());
+            self.list.len() as u32 - 1
+        })
+    }
+}
+
+/// The code of a process image, by the number of the image.
+#[derive(Clone, Copy)]
+pub(crate) struct Code<'a> {
+    pub(crate) image: usize,
+    pub(crate) modules: &'a [Module],
+}
+
+/// What is asked of an image's code. All addresses are return addresses.
+#[derive(PartialEq, Eq, Hash)]
+enum Question {
+    Frames(u64),
+    TailCaller(u64),
+    Jumper(u32, u64),
+    Entered(u64, u64),
+}
+
+/// The frames and stacks, and what was looked up for them.
+pub(crate) struct Stacks<'s> {
+    pub(crate) symbols: &'s mut Symbols,
+    pub(crate) frames: Interner<Frame>,
+    /// The short name of each frame.
+    briefs: Vec<String>,
+    pub(crate) list: Interner<Vec<u32>>,
+    known: HashMap<(usize, Question), Vec<u32>>,
+}
+
+impl<'s> Stacks<'s> {
+    pub(crate) fn new(symbols: &'s mut Symbols) -> Self {
+        let (frames, list) = (Interner::default(), Interner::default());
+        Stacks { symbols, frames, briefs: Vec::new(), list, known: HashMap::new() }
+    }
+
+    pub(crate) fn frame(&self, number: u32) -> &Frame {
+        &self.frames.list[number as usize]
+    }
+
+    pub(crate) fn brief(&self, number: u32) -> &str {
+        &self.briefs[number as usize]
+    }
+
+    /// Whether a frame only locks.
+    pub(crate) fn is_wrapper(&self, number: u32) -> bool {
+        is_wrapper(self.frame(number), self.brief(number))
+    }
+
+    /// The frames of a stack, the innermost first.
+    pub(crate) fn of(&self, stack: u32) -> &[u32] {
+        &self.list.list[stack as usize]
+    }
+
+    /// The same, each with its short name.
+    pub(crate) fn named(&self, stack: u32) -> impl Iterator<Item = (&Frame, &str)> + Clone {
+        self.of(stack).iter().map(|number| (self.frame(*number), self.brief(*number)))
+    }
+
+    /// As names of locks have it: `first seen in work (a.c:7)`.
+    pub(crate) fn place(&self, verb: &str, number: u32) -> String {
+        format!("{verb}in {}{}", self.brief(number), line(self.frame(number)))
+    }
+
+    pub(crate) fn number(&mut self, frame: Frame) -> u32 {
+        let number = self.frames.number(frame);
+        self.briefs.extend(self.frames.list[self.briefs.len()..].iter().map(|frame| brief(&frame.function)));
+        number
+    }
+
+    /// The number of a stack of these frames, in which those without a name of their own get one.
+    pub(crate) fn stack(&mut self, mut frames: Vec<u32>) -> u32 {
+        let list: Vec<&Frame> = frames.iter().map(|number| self.frame(*number)).collect();
+        for (at, frame) in anonymous::named(&list) {
+            frames[at] = self.number(frame);
+        }
+        self.list.number(frames)
+    }
+
+    /// The functions at an address.
+    pub(crate) fn frames_of(&mut self, code: Code, address: u64) -> Vec<u32> {
+        // What is left of a recorded stack begins behind the recorder's own frames, and the address of a system call is
+        // behind its instruction: all are return addresses.
+        self.known(code, Question::Frames(address), |all| all.symbols.frames(code.modules, address, true))
+    }
+
+    /// The function that has jumped to the one that locks or unlocks.
+    pub(crate) fn tail_caller(&mut self, code: Code, caller: u64) -> Vec<u32> {
+        self.known(code, Question::TailCaller(caller), |all| all.symbols.tail_caller(code.modules, caller))
+    }
+
+    /// The function that has jumped to that of a frame, if the caller had called another one.
+    pub(crate) fn jumper(&mut self, code: Code, reached: u32, caller: u64) -> Vec<u32> {
+        self.known(code, Question::Jumper(reached, caller), |all| {
+            let function = &all.frames.list[reached as usize].function;
+            all.symbols.jumper(code.modules, function, caller)
+        })
+    }
+
+    /// The function of a library by which its nameless part was reached that `inner` returns to.
+    pub(crate) fn entered(&mut self, code: Code, inner: u64, caller: u64) -> Vec<u32> {
+        self.known(code, Question::Entered(inner, caller), |all| all.symbols.entered(code.modules, inner, caller))
+    }
+
+    fn known(&mut self, code: Code, question: Question, ask: impl FnOnce(&mut Self) -> Vec<Frame>) -> Vec<u32> {
+        let key = (code.image, question);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let numbers: Vec<u32> = ask(self).into_iter().map(|frame| self.number(frame)).collect();
+        self.known.insert(key, numbers.clone());
+        numbers
+    }
+}
