@@ -47,7 +47,7 @@ pub fn page(document: &Document) -> String {
                 // Written by a library that escapes all text.
                 @if !document.figures.is_empty() { (PreEscaped(markers())) }
                 script type="module" {
-                    (PreEscaped(CHARTS)) @if !document.timelines.is_empty() { (PreEscaped(LANES)) }
+                    (PreEscaped(lean(CHARTS))) @if !document.timelines.is_empty() { (PreEscaped(lean(LANES))) }
                     "document.body.dataset.ready = 'true';"
                 }
             }
@@ -66,6 +66,18 @@ pub fn json(of: &impl Serialize) -> String {
     data.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
+/// A script or style sheet of ours without its indentation and the lines that are comments: one that begins with `/*` ends
+/// where its line or a later one ends.
+pub fn lean(source: &str) -> String {
+    let mut is_comment = false;
+    let is_kept = |line: &&str| {
+        let begins = is_comment || line.starts_with("/*");
+        is_comment = begins && !line.ends_with("*/");
+        !begins && !line.starts_with("//") && !line.is_empty()
+    };
+    source.lines().map(str::trim).filter(is_kept).fold(String::new(), |all, line| all + line + "\n")
+}
+
 /// The head of a page: nothing may be loaded, and it looks as all pages of ours do, and as `more` of a style sheet says.
 pub fn head(title: &str, more: &str) -> Markup {
     html! {
@@ -76,7 +88,7 @@ pub fn head(title: &str, more: &str) -> Markup {
             meta name="color-scheme" content="light dark";
             meta name="generator" content=(concat!("ondeck ", env!("CARGO_PKG_VERSION")));
             title { (title) }
-            style { (PreEscaped(colours())) (PreEscaped(STYLE)) (PreEscaped(more)) }
+            style { (PreEscaped(colours())) (PreEscaped(lean(STYLE))) (PreEscaped(lean(more))) }
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::rows::Side;
 use crate::words;
 use crate::wrappers::Tops;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use ondeck_report::html::{BASICS, head, json};
+use ondeck_report::html::{BASICS, head, json, lean};
 use ondeck_report::wording::{counted, plain};
 use parts::{command_box, legend, name, noted, prose};
 use serde::Serialize;
@@ -89,7 +89,7 @@ pub fn page(profile: &Profile) -> String {
                 }
                 footer { p { "Written by ondeck " (env!("CARGO_PKG_VERSION")) "." } }
                 script type="application/json" id="report" { (PreEscaped(json(&data))) }
-                script type="module" { (PreEscaped(BASICS)) (PreEscaped(flamegraph::SCRIPT)) (PreEscaped(SCRIPT)) }
+                script type="module" { (PreEscaped(lean(BASICS))) (PreEscaped(lean(flamegraph::SCRIPT))) (PreEscaped(lean(SCRIPT))) }
             }
         }
     }

@@ -108,7 +108,7 @@ pub(super) fn line(figure: &Figure, frame: &Frame, series: &Series, n_series: us
     let places = frame.places(series);
     let mut group = look.group();
     if n_series <= BANDS && places.len() > 1 {
-        group = group.add(band(&frame.y, &places));
+        group = group.add(band(&frame.y, &places).set("stroke", "none").set("fill-opacity", "0.18"));
     } else {
         for (point, x, _) in &places {
             group = whisker(group, frame, point, *x, 3.0);
@@ -133,7 +133,7 @@ pub(super) fn band(y: &Ruler, places: &[(&Point, f64, f64)]) -> Polygon {
     let upper = places.iter().map(|(point, x, _)| (*x, y.place_or_end(ends(point).1)));
     let lower = places.iter().rev().map(|(point, x, _)| (*x, y.place_or_end(ends(point).0)));
     let corners: Vec<String> = upper.chain(lower).map(|(x, y)| format!("{},{}", at(x), at(y))).collect();
-    Polygon::new().set("points", corners.join(" ")).set("stroke", "none").set("fill-opacity", "0.18")
+    Polygon::new().set("points", corners.join(" "))
 }
 
 fn whisker(group: Group, frame: &Frame, point: &Point, x: f64, half: f64) -> Group {

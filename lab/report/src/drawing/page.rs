@@ -12,7 +12,7 @@ use crate::figure::{Figure, Form, Point, Scale, Series};
 use crate::palette::{HUES, MARKERS};
 use std::fmt::Write as _;
 use svg::node::Node;
-use svg::node::element::{Group, Path, Text, Use};
+use svg::node::element::{Element, Group, Path, Text, Use};
 
 /// A chart, and what the element around it needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,13 +143,13 @@ fn names(figure: &Figure, frame: &Frame, series: &[&Series]) -> (Group, f64) {
     ends.sort_by(|one, other| one.1.total_cmp(&other.1));
     let unit = HEIGHT / ACROSS;
     let heights = apart(&ends.iter().map(|(_, y)| y * unit).collect::<Vec<f64>>(), ROW, (0.0, HEIGHT));
-    let (mut all, mut widest) = (group("names").set("transform", "translate(8 4.5)"), 0.0_f64);
+    let (mut all, mut widest) = (all_at("x"), 0.0_f64);
     for ((one, _), y) in ends.iter().zip(heights) {
         let name = fit(&one.name, AXIS_SIZE, MOST_NAME_BESIDE);
         widest = widest.max(width(&name, AXIS_SIZE) + 10.0);
-        all = all.add(of_series(figure, one, words(&name)).set("x", "100%").set("y", part((y / unit).round())));
+        all.append(of_series(figure, one, words(&name)).set("y", part((y / unit).round())));
     }
-    (all, widest.ceil())
+    (group("names").set("transform", "translate(8 4.5)").add(all), widest.ceil())
 }
 
 /// Where words stand along an axis.
@@ -189,12 +189,13 @@ fn below(figure: &Figure, frame: &Frame) -> (Group, [f64; 2]) {
         [false, true] => "ticks steep",
         _ => "ticks",
     };
-    let mut group = group(class).set("transform", "translate(0 19)");
+    let mut all = all_at("y");
     for (x, text) in &kept {
-        let word = words(text).set("x", part(x.round())).set("y", "100%");
+        let word = words(text).set("x", part(x.round()));
         let is_narrow = narrow.iter().any(|(other, _)| (other - x).abs() < 0.01);
-        group = group.add(if is_narrow { word } else { word.set("class", "wide") });
+        all.append(if is_narrow { word } else { word.set("class", "wide") });
     }
+    let group = group(class).set("transform", "translate(0 19)").add(all);
     let widest = kept.iter().map(|(_, text)| width(text, AXIS_SIZE)).fold(0.0, f64::max);
     let high = |(is_slanted, slant): (bool, f64)| if is_slanted { widest * slant.to_radians().sin() } else { 0.0 };
     (group, [(slanted[0], SLANT), (slanted[1], STEEP)].map(|one| (high(one) + FLAT).ceil()))
@@ -243,6 +244,13 @@ fn of_series<T: Node>(figure: &Figure, series: &Series, mut part: T) -> T {
     let index = figure.series.iter().position(|one| std::ptr::eq(one, series));
     part.assign("class", format!("s{} {}", index.unwrap_or_default(), classes(SeriesStyle::of(series))));
     part
+}
+
+/// Words whose place along an axis is its far end.
+fn all_at(axis: &str) -> Element {
+    let mut all = Element::new("svg");
+    all.assign(axis, "100%");
+    all
 }
 
 fn group(class: &str) -> Group {

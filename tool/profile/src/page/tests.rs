@@ -59,7 +59,7 @@ fn what_matters_is_there_without_a_script() {
         "<li>12 samples were dropped",
         "one acquisition in 64 was recorded",
         "--datadir=/srv/data",
-        "<rect width=\"59.2\" height=\"10\" rx=\"2\"></rect></svg><span class=\"beside\">92 %</span></td>",
+        "<rect width=\"59.2\" height=\"10\" rx=\"2\"></rect></svg><span class=\"beside\">92 %</span>",
         "<a href=\"#lock-0\"><bdi>query_cache+0x18</bdi></a>",
         "30 locks of 33 had no waits",
         "<ul class=\"advice\" aria-label=\"Why threads wait\"><li><code class=\"name\"><bdi>Query_cache::unlock</bdi></code>",
@@ -72,7 +72,7 @@ fn what_matters_is_there_without_a_script() {
         "Half of the waits are shorter than",
         "Not counted above: 22.8 s of waiting on 2 condition variables",
         "<bdi>buf_pool+0x880</bdi>",
-        "<td>abruptly</td>",
+        "<td>abruptly",
     ] {
         assert!(text.contains(expected), "{expected} is missing in {text}");
     }
@@ -136,10 +136,7 @@ fn a_large_profile_stays_a_page() {
     let text = markup(&page);
     assert_eq!(text.matches("<details class=\"lock\"").count(), MOST_DETAILS);
     assert!(text.contains("The 50 locks with the most waiting. 950 others with less waiting are in the table only."));
-    assert_eq!(
-        text.matches("<tr><th scope=\"row\"").count(),
-        text.matches("</tr>").count() - text.matches("<thead>").count()
-    );
+    assert_eq!(text.matches("<tr><th").count(), text.matches("<tr>").count(), "a row begins with its name");
 }
 
 #[test]
@@ -174,7 +171,7 @@ fn who_woke_stands_where_nobody_is_known_to_hold() {
     profile.locks[1].wakers.clear();
     profile.locks[0].kind = crate::LockKind::RwLock;
     let text = markup(&page(&profile));
-    for expected in ["<h3>Who woke the waiting threads</h3>", "<small>rwlock</small>", ">woken by</th>"] {
+    for expected in ["<h3>Who woke the waiting threads</h3>", "<small>rwlock</small>", ">woken by<"] {
         assert!(text.contains(expected), "{expected} is missing in {text}");
     }
     for wrong in ["it meanwhile", "held meanwhile", "Holds by length"] {
