@@ -210,7 +210,7 @@ pub(crate) enum Listing {
 }
 
 /// What `bench` and `sim` have in common: what is run, and where the results go.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct RunArgs {
     /// Workloads to run, or `all` (see `ondeck list workloads`)
     ///

@@ -4,7 +4,7 @@ use crate::args::BenchArgs;
 use crate::deliver::{Destination, command};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, plan};
-use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal};
+use crate::terminal::{displayed, say, stop_on_signal};
 use ondeck_report::output::{Format, Results};
 use ondeck_report::wording::{counted, run_time};
 use ondeck_workloads::driver;
@@ -20,10 +20,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
     driver::check(&plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
     say(&opening(&plan));
     notes(&args.run, Stage::hardware().cpus, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
-    let mut display = Display::new();
-    let outcome = driver::run(&plan, stop_on_signal(), &mut |progress| display.show(progress));
-    let (Outcome { rows, .. }, warnings, failure) = finished(display, outcome);
-    let end = end_of_run(failure);
+    let (Outcome { rows, .. }, warnings, end) =
+        displayed(stop_on_signal(), |stop, show| driver::run(&plan, stop, show));
     let warnings = earlier.warnings_with(warnings);
     let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
     out.deliver(&plan.points, &results, end.is_ok())?;

@@ -1,17 +1,16 @@
 //! `ondeck calibrate`.
 
 use crate::args::CalibrateArgs;
+use crate::deliver::file_of;
 use crate::exit::Exit;
 use crate::terminal::{end_of_run, print, progress_bar, say, stop_on_signal, width};
-use ondeck_report::output::OutFile;
 use ondeck_report::wording::wrap;
 use ondeck_workloads::calibrate::{Calibration, calibrate, machine_file};
 use ondeck_workloads::this_machine;
 use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Exit> {
-    let out = args.out.as_deref().map(OutFile::check).transpose();
-    let out = out.map_err(|what| Exit::Usage(format!("--out: {what}")))?;
+    let out = file_of("--out", args.out.as_deref())?.map(|(_, file)| file);
     let fingerprint = this_machine::fingerprint();
     let calibration = calibration(stop_on_signal())?;
     let end = end_of_run(None);

@@ -4,10 +4,10 @@ mod output;
 
 use crate::args::{CheckArgs, RunArgs};
 use crate::calibrate::calibration;
-use crate::choice::{Locks, PinArg, Threads, Workloads};
+use crate::choice::{Locks, Threads, Workloads};
 use crate::exit::Exit;
 use crate::plan::{Stage, points};
-use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal};
+use crate::terminal::{displayed, end_of_run, say, stop_on_signal};
 use ondeck_report::FLAGSHIP;
 use ondeck_report::fingerprint::Fingerprint;
 use ondeck_report::output::text_of;
@@ -67,10 +67,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Exit> {
     let simulated = MachinePlan { plan: simulated, machine, machine_words: words, record: false };
     let plan = CheckPlan { measured, simulated };
     say(&opening(&plan));
-    let mut display = Display::new();
-    let outcome = check::run(&plan, stop, &mut |progress| display.show(progress));
-    let (Outcome { rows, .. }, warnings, failure) = finished(display, outcome);
-    let end = end_of_run(failure);
+    let (Outcome { rows, .. }, warnings, end) = displayed(stop, |stop, show| check::run(&plan, stop, show));
     outputs.deliver(CheckResults {
         plan: &plan,
         calibration: &text,
@@ -153,16 +150,7 @@ fn run_args(args: &CheckArgs) -> RunArgs {
         lock: if args.lock.is_empty() { vec![flagship, Locks::Peers] } else { args.lock.clone() },
         threads: if args.threads.is_empty() { threads.collect() } else { args.threads.clone() },
         tuning: "default".to_owned(),
-        cs: None,
-        out: Vec::new(),
-        resume: false,
-        report: None,
-        think: None,
-        data: None,
-        locks: None,
-        yield_after_us: Vec::new(),
-        pin: PinArg::None,
-        format: None,
+        ..RunArgs::default()
     }
 }
 

@@ -73,9 +73,10 @@ pub(crate) fn workload(text: &str) -> Result<Workloads, String> {
 }
 
 /// A value of `--pin`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum PinArg {
     /// The system chooses, and may move threads
+    #[default]
     None,
     /// Each thread gets the next core, and after the last core the first again
     Alternate,

@@ -28,13 +28,16 @@ pub(crate) struct Destination<'a> {
     resume: bool,
 }
 
+/// The file that a flag names, known to be writable.
+pub(crate) fn file_of<'a>(flag: &str, path: Option<&'a Path>) -> Result<Option<(&'a Path, OutFile)>, Exit> {
+    let check = |path: &'a Path| OutFile::check(path).map(|file| (path, file));
+    path.map(check).transpose().map_err(|what| Exit::Usage(format!("{flag}: {what}")))
+}
+
 impl<'a> Destination<'a> {
     pub(crate) fn new(args: &'a RunArgs, csv: Format) -> Result<Self, Exit> {
-        let check = |path: &'a Path| OutFile::check(path).map(|file| (path, file));
-        let file = out_file(args).map_err(Exit::Usage)?.map(check).transpose();
-        let mut file = file.map_err(|what| Exit::Usage(format!("--out: {what}")))?;
-        let page = args.report.as_deref().map(check).transpose();
-        let page = page.map_err(|what| Exit::Usage(format!("--report: {what}")))?;
+        let mut file = file_of("--out", out_file(args).map_err(Exit::Usage)?)?;
+        let page = file_of("--report", args.report.as_deref())?;
         if let (Some((_, results)), Some((path, _))) = (&file, &page)
             && results.is(path)
         {

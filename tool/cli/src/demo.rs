@@ -37,8 +37,7 @@ pub(crate) fn run(library: Option<&Path>) -> Result<(), Exit> {
     ))?;
     demo.profile(&page)?;
     print(&format!("\n2. What does ondeck's lock change?\n\n   ondeck run -- ondeck {SERVER}\n\n"))?;
-    let round = |_| Ok([demo.plain()?, demo.with_ondeck()?]);
-    let rounds: Vec<[ServerRun; 2]> = (0..ROUNDS).map(round).collect::<Result<_, Exit>>()?;
+    let rounds: Vec<[ServerRun; 2]> = (0..ROUNDS).map(|_| demo.round()).collect::<Result<_, Exit>>()?;
     print(&verdict(&rounds))?;
     print(&as_typed(&format!(
         "\nThe page about it: {}\n\nNext, find the lock of your own program:\nondeck profile -- PROGRAM\n",
@@ -74,12 +73,10 @@ impl Demo {
         }
     }
 
-    fn plain(&self) -> Result<ServerRun, Exit> {
-        served(Command::new(&self.ondeck).arg(SERVER))
-    }
-
-    fn with_ondeck(&self) -> Result<ServerRun, Exit> {
-        served(&mut self.server_under(&["run".as_ref()]))
+    /// The server with glibc's locks and with ondeck's.
+    fn round(&self) -> Result<[ServerRun; 2], Exit> {
+        let plain = served(Command::new(&self.ondeck).arg(SERVER))?;
+        Ok([plain, served(&mut self.server_under(&["run".as_ref()]))?])
     }
 }
 

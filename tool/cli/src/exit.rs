@@ -6,12 +6,10 @@ pub(crate) enum Exit {
     Usage(String),
     /// The run failed; one line that says what was seen.
     Failed(String),
-    /// A program has not been started; one line that says why, and the exit code for it.
-    NotStarted(String, i32),
+    /// A program has not been started, or has ended in a way that leaves nothing else to say; one line, and the exit code.
+    OfProgram(String, i32),
     /// A program that was started here has ended, with this exit code, after all of ours was done.
     Program(i32),
-    /// A program that was started here has ended in a way that leaves nothing to say but this line; with its exit code.
-    Ended(String, i32),
     /// A signal has ended the run, Ctrl-C say; what was ready has been written.
     Interrupted(i32),
     /// The reader of our output has gone.
@@ -20,23 +18,15 @@ pub(crate) enum Exit {
 
 /// Says what is to be said and gives the exit code.
 pub(crate) fn code(done: Result<(), Exit>) -> i32 {
-    match done {
-        Ok(()) => 0,
-        Err(Exit::BrokenPipe) => 0,
-        Err(Exit::Failed(what)) => {
-            eprintln!("error: {what}");
-            1
-        }
-        Err(Exit::Usage(what)) => {
-            eprintln!("error: {what}");
-            2
-        }
-        Err(Exit::NotStarted(what, code) | Exit::Ended(what, code)) => {
-            eprintln!("error: {what}");
-            code
-        }
-        Err(Exit::Program(code)) => code,
+    let (what, code) = match done {
+        Ok(()) | Err(Exit::BrokenPipe) => return 0,
+        Err(Exit::Program(code)) => return code,
         // As a shell says of a program that the signal has killed.
-        Err(Exit::Interrupted(signal)) => 128 + signal,
-    }
+        Err(Exit::Interrupted(signal)) => return 128 + signal,
+        Err(Exit::Failed(what)) => (what, 1),
+        Err(Exit::Usage(what)) => (what, 2),
+        Err(Exit::OfProgram(what, code)) => (what, code),
+    };
+    eprintln!("error: {what}");
+    code
 }

@@ -24,7 +24,6 @@ mod run;
 mod shell;
 mod sim;
 mod terminal;
-mod this_machine;
 mod top;
 
 use args::{Cli, Command};

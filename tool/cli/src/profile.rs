@@ -69,7 +69,7 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
 /// Why a program that was to record was not started, and what shows its locks nevertheless.
 pub(crate) fn not_recorded(refusal: Refusal, command: &[OsString]) -> Exit {
     match refusal {
-        Refusal::OutOfReach(what) => Exit::NotStarted(format!("{what}. {}", kernel::instead(command)), 126),
+        Refusal::OutOfReach(what) => Exit::OfProgram(format!("{what}. {}", kernel::instead(command)), 126),
         other => refused(other),
     }
 }
@@ -126,7 +126,7 @@ impl RecordedProgram {
         let orders = Orders::of_program()?;
         let run = begun(&args.command);
         let name = PathBuf::from(command.get_program());
-        let cannot = |error| Exit::NotStarted(format!("{}: {error}", name.display()), 126);
+        let cannot = |error| Exit::OfProgram(format!("{}: {error}", name.display()), 126);
         ignore_faults_beside(&mut command);
         let child = command.spawn().map_err(cannot)?;
         let mut collector = Collector::new(directory, run);

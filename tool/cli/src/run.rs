@@ -15,5 +15,5 @@ pub(crate) fn run(args: &LaunchArgs) -> Result<(), Exit> {
         no_children: args.no_children,
     };
     let refusal = become_it(&launch);
-    Err(Exit::NotStarted(refusal.to_string(), refusal.exit_code()))
+    Err(Exit::OfProgram(refusal.to_string(), refusal.exit_code()))
 }

@@ -4,8 +4,7 @@ use crate::args::SimArgs;
 use crate::deliver::{Destination, command};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
-use crate::terminal::{Display, end_of_run, finished, say, stop_on_signal, width};
-use crate::this_machine;
+use crate::terminal::{displayed, say, stop_on_signal, width};
 use ondeck_report::explain::tables;
 use ondeck_report::output::{Format, OutFile, Results};
 use ondeck_report::row::Row;
@@ -14,6 +13,7 @@ use ondeck_report::wording::{counted, duration_ns, quoted};
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::simulate::trace;
 use ondeck_workloads::simulate::{self, MachinePlan, Timeline};
+use ondeck_workloads::this_machine;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -31,10 +31,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
         .iter()
         .for_each(|note| say(&format!("warning: {note}")));
     let stop = stop_on_signal();
-    let mut display = Display::new();
-    let outcome = simulate::run(&plan, stop, &mut |progress| display.show(progress));
-    let (Outcome { rows, timeline }, warnings, failure) = finished(display, outcome);
-    let end = end_of_run(failure);
+    let (Outcome { rows, timeline }, warnings, end) = displayed(stop, |stop, show| simulate::run(&plan, stop, show));
     let warnings = earlier.warnings_with(warnings);
     let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
     if out.is_bare_csv() {
@@ -121,11 +118,18 @@ fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
     Ok(MachinePlan { plan, machine, machine_words, record: args.trace.is_some() })
 }
 
-/// The calibration of this machine, if there is one.
+/// Where `ondeck calibrate --out` puts this machine in all our texts.
+const CALIBRATED: &str = "here.toml";
+
+/// The calibration of this machine, if there is one in this directory. One of another machine is not what somebody means who
+/// names none.
 fn calibrated() -> Option<String> {
-    this_machine::calibrated(None)?;
-    say(&format!("no --machine: simulating this machine, as {} describes it", this_machine::FILE));
-    Some(this_machine::FILE.to_owned())
+    let machine = simulate::machine(CALIBRATED, None).ok()?;
+    if machine.name != this_machine::fingerprint().machine {
+        return None;
+    }
+    say(&format!("no --machine: simulating this machine, as {CALIBRATED} describes it"));
+    Some(CALIBRATED.to_owned())
 }
 
 /// What is about to happen.

@@ -99,17 +99,13 @@ fn left(done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
 }
 
 /// What a run shows of itself while it goes on, and the warnings that it has given.
-pub(crate) struct Display {
+struct Display {
     bar: ProgressBar,
     warnings: Vec<String>,
 }
 
 impl Display {
-    pub(crate) fn new() -> Self {
-        Display { bar: progress_bar(), warnings: Vec::new() }
-    }
-
-    pub(crate) fn show(&mut self, progress: Progress) {
+    fn show(&mut self, progress: Progress) {
         match progress {
             Progress::Row { row, done, total } => {
                 self.bar.set_length(total as u64);
@@ -120,11 +116,6 @@ impl Display {
             // They are told once, at the end, with the figures that they are about.
             Progress::Warning(warning) => self.warnings.push(warning),
         }
-    }
-
-    pub(crate) fn finish(self) -> Vec<String> {
-        self.bar.finish_and_clear();
-        self.warnings
     }
 }
 
@@ -162,17 +153,26 @@ fn heed(mut signals: Signals) {
     }
 }
 
-/// What a run has given, be it complete or not; what was warned of; and what ended it early, other than the user.
-pub(crate) fn finished(display: Display, end: Result<Outcome, PartialRun>) -> (Outcome, Vec<String>, Option<String>) {
-    let mut warnings = display.finish();
-    match end {
-        Ok(outcome) => (outcome, warnings, None),
+/// What a run has given, be it complete or not; what it has warned of; and how it ended.
+pub(crate) type Ended = (Outcome, Vec<String>, Result<(), Exit>);
+
+/// A run that shows how far it is, until its end or a signal.
+pub(crate) fn displayed(
+    stop: &AtomicBool,
+    run: impl FnOnce(&AtomicBool, &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun>,
+) -> Ended {
+    let mut display = Display { bar: progress_bar(), warnings: Vec::new() };
+    let outcome = run(stop, &mut |progress| display.show(progress));
+    display.bar.finish_and_clear();
+    let mut warnings = display.warnings;
+    match outcome {
+        Ok(outcome) => (outcome, warnings, end_of_run(None)),
         Err(PartialRun { failure, replay, rows }) => {
             let text = failure.to_string();
             // The rows will be read without the exit code.
             warnings.push(format!("{FAILED}: {}", text.lines().next().unwrap_or_default()));
             let replay = replay.map_or(String::new(), |replay| format!("\nreplay: {replay}"));
-            (Outcome { rows, timeline: None }, warnings, Some(text + &replay))
+            (Outcome { rows, timeline: None }, warnings, end_of_run(Some(text + &replay)))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Where a check goes: the terminal, the rows, the page, and the file for others.
 
 use crate::args::CheckArgs;
-use crate::deliver::command;
+use crate::deliver::{command, file_of};
 use crate::exit::Exit;
 use crate::terminal::{as_typed, print, say, width};
 use ondeck_report::check::{Check, contribution};
@@ -40,14 +40,11 @@ pub(super) struct CheckResults<'a> {
 
 impl<'a> Outputs<'a> {
     pub(super) fn new(args: &'a CheckArgs) -> Result<Self, Exit> {
-        let [rows, page, contribution] =
-            [("--out", &args.out), ("--report", &args.report), ("--contribute", &args.contribute)].map(
-                |(flag, path)| {
-                    let file = path.as_deref().map(|path| OutFile::check(path).map(|file| (path, file))).transpose();
-                    file.map_err(|what| Exit::Usage(format!("{flag}: {what}")))
-                },
-            );
-        let outputs = Outputs { rows: rows?, page: page?, contribution: contribution? };
+        let outputs = Outputs {
+            rows: file_of("--out", args.out.as_deref())?,
+            page: file_of("--report", args.report.as_deref())?,
+            contribution: file_of("--contribute", args.contribute.as_deref())?,
+        };
         let files = [&outputs.rows, &outputs.page, &outputs.contribution];
         let files: Vec<&(&Path, OutFile)> = files.into_iter().flatten().collect();
         for (place, (path, file)) in files.iter().enumerate() {

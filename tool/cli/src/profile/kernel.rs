@@ -29,7 +29,7 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     let outputs = Outputs::check(args)?;
     let command = ondeck_launch::unchanged(&args.command).map_err(refused)?;
     let name = command.get_program().to_string_lossy().into_owned();
-    let cannot = |error: std::io::Error| Exit::NotStarted(format!("{name}: {error}"), 126);
+    let cannot = |error: std::io::Error| Exit::OfProgram(format!("{name}: {error}"), 126);
     if std::env::var_os("SUDO_UID").is_some() {
         say("note: the program runs as root. To watch it as it is, start it yourself and use --pid");
     }

@@ -1,25 +1,17 @@
 //! What `ondeck profile` writes.
 
 use crate::args::{ProfileArgs, ProfileFormat};
+use crate::deliver::file_of;
 use crate::exit::Exit;
 use crate::terminal::{as_typed, for_user, print, say, width};
 use ondeck_launch::{Launch, Refusal};
-use ondeck_profile::{Profile, firefox, flamegraph, folded, grouped, json, pprof};
+use ondeck_profile::{Profile, Side, firefox, flamegraph, folded, grouped, json, pprof};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What can be made of a profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Pprof,
-    Page,
-    Flamegraph,
-    Folded,
-    Firefox,
-    Table,
-    Json,
-}
+type Form = fn(&Profile) -> Vec<u8>;
 
 /// The files that were asked for.
 pub(super) struct Outputs {
@@ -34,23 +26,21 @@ pub(super) struct Outputs {
 impl Outputs {
     /// All that can be refused is, before the program is started.
     pub(super) fn check(args: &ProfileArgs) -> Result<Self, Exit> {
-        let of_format = match args.format {
-            ProfileFormat::Table => Form::Table,
-            ProfileFormat::Json => Form::Json,
+        let printed: Form = match args.format {
+            ProfileFormat::Table => |profile| for_user(&ondeck_profile::table(profile, TEXT_WIDTH)).into_bytes(),
+            ProfileFormat::Json => |profile| json::to_json(profile).into_bytes(),
         };
-        let wanted = [
-            (Form::Pprof, "--output", &args.output),
-            (Form::Page, "--report", &args.report),
-            (Form::Flamegraph, "--flamegraph", &args.flamegraph),
-            (Form::Folded, "--folded", &args.folded),
-            (Form::Firefox, "--firefox", &args.firefox),
-            (of_format, "--out", &args.out),
+        let wanted: [(Form, _, _); 6] = [
+            (pprof::write, "--output", &args.output),
+            (|profile| for_user(&ondeck_profile::page(profile)).into_bytes(), "--report", &args.report),
+            (|profile| flamegraph(profile).into_bytes(), "--flamegraph", &args.flamegraph),
+            (|profile| folded::folded(profile, Side::Waiters).into_bytes(), "--folded", &args.folded),
+            (|profile| firefox::firefox(profile).into_bytes(), "--firefox", &args.firefox),
+            (printed, "--out", &args.out),
         ];
         let mut files = Vec::new();
         for (form, flag, path) in wanted {
-            let Some(path) = path else { continue };
-            let file = OutFile::check(path).map_err(|what| Exit::Usage(format!("{flag}: {what}")))?;
-            files.push((form, path.clone(), file));
+            files.extend(file_of(flag, path.as_deref())?.map(|(path, file)| (form, path.to_owned(), file)));
         }
         for (at, (_, path, _)) in files.iter().enumerate() {
             if files[..at].iter().any(|(_, other, _)| other == path) {
@@ -67,7 +57,7 @@ impl Outputs {
         let profile = &shown(profile, self.each_lock);
         let mut done = Ok(());
         for (form, _, file) in &self.files {
-            let written = file.replace(&made(*form, profile, TEXT_WIDTH)).map_err(Exit::Failed);
+            let written = file.replace(&form(profile)).map_err(Exit::Failed);
             done = done.and(written);
         }
         let is_list = self.format == ProfileFormat::Table;
@@ -89,7 +79,7 @@ impl Outputs {
         }
         for (form, path, _) in &self.files {
             let path = numbered(path, self.n_snapshots);
-            let written = OutFile::check(&path).and_then(|file| file.replace(&made(*form, profile, TEXT_WIDTH)));
+            let written = OutFile::check(&path).and_then(|file| file.replace(&form(profile)));
             if let Err(what) = written {
                 say(&format!("warning: snapshot {}: {what}", self.n_snapshots));
             }
@@ -109,18 +99,6 @@ const TEXT_WIDTH: usize = 160;
 pub(crate) fn show(profile: &Profile) {
     for line in as_typed(&ondeck_profile::table(profile, width())).lines() {
         say(line);
-    }
-}
-
-fn made(form: Form, profile: &Profile, width: usize) -> Vec<u8> {
-    match form {
-        Form::Pprof => pprof::write(profile),
-        Form::Page => for_user(&ondeck_profile::page(profile)).into_bytes(),
-        Form::Flamegraph => flamegraph(profile).into_bytes(),
-        Form::Folded => folded::folded(profile, ondeck_profile::Side::Waiters).into_bytes(),
-        Form::Firefox => firefox::firefox(profile).into_bytes(),
-        Form::Table => for_user(&ondeck_profile::table(profile, width)).into_bytes(),
-        Form::Json => json::to_json(profile).into_bytes(),
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 /// Why a program was not started.
 pub(crate) fn refused(refusal: Refusal) -> Exit {
-    Exit::NotStarted(refusal.to_string(), refusal.exit_code())
+    Exit::OfProgram(refusal.to_string(), refusal.exit_code())
 }
 
 /// The program's own exit code; as a shell says of a program that a signal has killed.

@@ -137,7 +137,7 @@ impl Trial<'_> {
         let input = self.input.again().map_err(|error| Exit::Usage(format!("standard input: {error}")))?;
         command.stdin(input).stdout(file("out")?).stderr(file("err")?);
         let running = RunningProcess::start(&mut command, libc::SIGKILL);
-        let running = running.map_err(|error| Exit::NotStarted(words.not_started(&error), 126))?;
+        let running = running.map_err(|error| Exit::OfProgram(words.not_started(&error), 126))?;
         // A program that hangs with the other locks must not hang this one.
         let limit =
             first.filter(|_| kind == Kind::Ondeck).map(|first| PATIENCE + Duration::from_secs_f64(first.seconds) * 10);
@@ -145,7 +145,7 @@ impl Trial<'_> {
         match running.finish(limit, signal) {
             Ok(ended) if ended.status.success() => Ok(ended),
             Ok(ended) if kind == Kind::Glibc => {
-                Err(Exit::Ended(words.with_glibc(ended.status, first.is_some()), exit_code(ended.status)))
+                Err(Exit::OfProgram(words.with_glibc(ended.status, first.is_some()), exit_code(ended.status)))
             }
             Ok(ended) => Err(Exit::Failed(words.with_ondeck(ended.status))),
             Err(RunFailure::Stopped(signal)) => {

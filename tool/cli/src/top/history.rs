@@ -72,24 +72,16 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// What one key press makes of it.
+    /// All of them, each followed by what one key press makes of it.
+    const ALL: [Order; 4] = [Order::Waiting, Order::Waits, Order::Longest, Order::Name];
+
     pub(super) fn next(self) -> Order {
-        match self {
-            Order::Waiting => Order::Waits,
-            Order::Waits => Order::Longest,
-            Order::Longest => Order::Name,
-            Order::Name => Order::Waiting,
-        }
+        Order::ALL[(self as usize + 1) % Order::ALL.len()]
     }
 
     /// As its column is called.
     pub(super) fn column(self) -> &'static str {
-        match self {
-            Order::Waiting => "waiting",
-            Order::Waits => "waits/s",
-            Order::Longest => "longest",
-            Order::Name => "lock",
-        }
+        ["waiting", "waits/s", "longest", "lock"][self as usize]
     }
 }
 

@@ -52,7 +52,7 @@ impl Program {
         let run = begun(&args.command);
         let name = run.command.first().cloned().unwrap_or_default();
         let running = RunningProcess::start(&mut command, libc::SIGKILL);
-        let running = running.map_err(|error| Exit::NotStarted(format!("{name}: {error}"), 126))?;
+        let running = running.map_err(|error| Exit::OfProgram(format!("{name}: {error}"), 126))?;
         let mut collector = Collector::new(directory.path(), run);
         collector.begins_with(running.pid().unsigned_abs());
         Ok(Program { name, running, collector, _directory: directory })
