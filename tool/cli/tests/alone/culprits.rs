@@ -2,8 +2,8 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::alone;
-use crate::common::{Scratch, n_in_futex, ondeck, recording_example, until};
-use crate::library::library;
+use crate::support::programs::{compiled, library, may_trace, source};
+use crate::support::{n_in_futex, ondeck, recording_example, until};
 use ondeck_rounds::RunningProcess;
 use std::process::{Command, Stdio};
 
@@ -61,8 +61,7 @@ const HANGING: [&str; 4] = ["circle", "again", "lost", "stuck"];
 #[test]
 fn the_first_paragraph_names_cause_lock_and_function() {
     let _cores = alone();
-    let scratch = Scratch::new("culprits");
-    let programs = [Cpp, C, Rust, Python].map(|program| (program, program.made(&scratch)));
+    let programs = [Cpp, C, Rust, Python].map(|program| (program, program.made()));
     let mut wrong = String::new();
     for (program, case, expected) in CULPRITS {
         let (_, Some(made)) = programs.iter().find(|(which, _)| *which == program).unwrap() else {
@@ -84,12 +83,11 @@ fn the_first_paragraph_names_cause_lock_and_function() {
 /// A process that hung before anybody looked.
 #[test]
 fn a_process_that_hangs_already_is_told_of() {
-    if !crate::programs::may_trace() {
+    if !may_trace() {
         return;
     }
     let _cores = alone();
-    let scratch = Scratch::new("culprits-attached");
-    let program = Cpp.made(&scratch).unwrap().remove(0);
+    let program = Cpp.made().unwrap().remove(0);
     let circle = ["Deadlock: ", "holds `", "and waits for `"];
     let stuck = ["3 threads wait for `registry`", "is blocked in poll, in `listen_for_ever`"];
     let lost = ["2 threads wait for the condition variable `ready_now`", "since"];
@@ -112,18 +110,10 @@ fn a_process_that_hangs_already_is_told_of() {
 
 impl Program {
     /// How it is started; `None` if there is no interpreter for it.
-    fn made(self, scratch: &Scratch) -> Option<Vec<String>> {
-        let source = |name: &str| format!("{}/tests/alone/{name}", env!("CARGO_MANIFEST_DIR"));
-        let compiled = |compiler: &str, flags: &[&str], name: &str| {
-            let program = scratch.path(&name.replace('.', "-"));
-            let mut compiler = Command::new(compiler);
-            compiler.args(flags).args(["-g", "-O2", "-pthread", "-o", &program, &source(name)]);
-            assert!(compiler.status().unwrap().success());
-            Some(vec![program])
-        };
+    fn made(self) -> Option<Vec<String>> {
         match self {
-            Cpp => compiled("c++", &["-std=c++17"], "culprits.cpp"),
-            C => compiled("cc", &[], "culprits.c"),
+            Cpp => Some(vec![compiled("culprits.cpp", &["-std=c++17", "-O2"])]),
+            C => Some(vec![compiled("culprits.c", &["-O2"])]),
             Rust => Some(vec![recording_example("ondeck", "culprits")]),
             Python => {
                 let has_python = Command::new("/usr/bin/python3").arg("-V").output().is_ok();

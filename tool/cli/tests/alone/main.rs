@@ -2,17 +2,13 @@
 //! runs at a time.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-#[path = "../cli/common.rs"]
-#[allow(dead_code, reason = "these tests need little of it")]
-mod common;
 mod culprits;
 mod for_c;
 mod jumpers;
-#[path = "../../../../proof/testprograms/library.rs"]
-mod library;
-#[path = "../cli/programs.rs"]
-mod programs;
 mod snapshots;
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "these tests need little of it")]
+mod support;
 
 /// Held by the test that runs.
 static CORES: std::sync::Mutex<()> = std::sync::Mutex::new(());

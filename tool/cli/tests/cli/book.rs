@@ -1,6 +1,6 @@
 //! The book's chapter of commands: what the program says of itself, and nothing else.
 
-use crate::common::command;
+use crate::support::command;
 use std::fmt::Write as _;
 use std::path::Path;
 

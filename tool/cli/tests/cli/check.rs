@@ -1,6 +1,6 @@
 //! `ondeck check`, with a budget in which figures mean little and files mean all that they should.
 
-use crate::common::{Scratch, calibration, command, ondeck, signal, takes, until, worked};
+use crate::support::{Scratch, calibration, command, done, signal, takes, until, worked};
 use crate::usage::refused;
 use ondeck_report::inputs::Inputs;
 use std::io::Read;
@@ -26,7 +26,7 @@ const USER: &str = "zaphodbeeblebrox";
 
 #[test]
 fn a_check_tells_prints_and_writes_what_it_found() {
-    let scratch = Scratch::new("check");
+    let scratch = Scratch::new();
     let [rows, page, given] =
         ["rows.csv", "page.html", "given.json"].map(|name| scratch.path(&format!("{USER}-{name}")));
     let files = ["--out", &rows, "--report", &page, "--contribute", &given];
@@ -59,8 +59,7 @@ fn a_check_tells_prints_and_writes_what_it_found() {
     assert!(page.contains("measured and simulated") && page.contains("How far is the simulation to be believed here?"));
     what_is_given_away(&std::fs::read_to_string(&given).unwrap());
     // A file of a check is one of results.
-    let compared = ondeck(&["compare", &rows, &given]);
-    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    let compared = done(&["compare", &rows, &given]);
 }
 
 /// The calibration and the verdict are in it, and nothing that tells whose machine it is.
@@ -86,12 +85,11 @@ fn what_is_given_away(text: &str) {
 
 #[test]
 fn a_calibration_may_be_given() {
-    let scratch = Scratch::new("check-machine");
+    let scratch = Scratch::new();
     let file = scratch.path("here.toml");
     std::fs::copy(&calibration().1, &file).unwrap();
     let given = scratch.path("given.json");
-    let run = ondeck(&[&TINY[..], &["--machine", &file, "--contribute", &given]].concat());
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&[&TINY[..], &["--machine", &file, "--contribute", &given]].concat());
     let value: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&given).unwrap()).unwrap();
     assert_eq!(value["calibration"].as_str().unwrap(), std::fs::read_to_string(&file).unwrap());
     let simulate = |arguments: &[&str]| {
@@ -115,7 +113,7 @@ fn an_interrupted_check_prints_what_it_has() {
 
 /// What a check prints that is interrupted after so much work.
 fn interrupted_check(ticks: u64) -> String {
-    let scratch = Scratch::new("check-stop");
+    let scratch = Scratch::new();
     let (rows, given) = (scratch.path("rows.csv"), scratch.path("given.json"));
     let machine = calibration().1.to_str().unwrap();
     // The simulation of the first setting takes long, or that of the second.
@@ -145,7 +143,7 @@ fn wrong_words_are_refused_before_anything_is_measured() {
     refused(&with(&["--rounds", "0"]), &["--rounds", "from 1 to 10000"]);
     refused(&with(&["--contribute", "/no/such/directory/a.json"]), &["--contribute", "a.json", "No such file"]);
     refused(&with(&["--out", "-"]), &["--out", "--report", "--contribute", "need files"]);
-    let scratch = Scratch::new("check-same");
+    let scratch = Scratch::new();
     let file = scratch.path("one");
     refused(&["check", "--out", &file, "--report", &file], &["two flags name", "its own file"]);
 }

@@ -1,12 +1,11 @@
 //! What is typed first: the demo, completions, man pages, the version.
 
-use crate::common::{Scratch, ondeck};
+use crate::support::{Scratch, done, ondeck};
 
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 fn the_demo_finds_its_lock_and_replaces_it() {
-    let demo = ondeck(&["demo", "--library", crate::library::library()]);
-    assert_eq!(demo.code, Some(0), "{}", demo.stderr);
+    let demo = done(&["demo", "--library", crate::support::programs::library()]);
     // Where a thread is never interrupted inside, nobody waits.
     assert!(["demo_cache", "of 2 locks"].iter().any(|words| demo.stderr.contains(words)), "{}", demo.stderr);
     let figures = demo.stdout.lines().filter(|line| line.contains("requests/s, ")).count();
@@ -22,7 +21,7 @@ fn the_demo_finds_its_lock_and_replaces_it() {
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 fn the_demos_locks_have_their_names() {
     let server = env!("CARGO_BIN_EXE_ondeck");
-    let words = ["profile", "--library", crate::library::library(), "--rate", "1", "--format", "json", "--"];
+    let words = ["profile", "--library", crate::support::programs::library(), "--rate", "1", "--format", "json", "--"];
     let profile = ondeck(&[&words[..], &[server, "demo-server"]].concat());
     // What the server prints comes first.
     let (_, json) = profile.stdout.split_once('\n').unwrap();
@@ -35,8 +34,7 @@ fn the_demos_locks_have_their_names() {
 #[test]
 fn shells_complete_commands_and_flags() {
     for shell in ["bash", "zsh", "fish"] {
-        let script = ondeck(&["completions", shell]);
-        assert_eq!(script.code, Some(0), "{}", script.stderr);
+        let script = done(&["completions", shell]);
         for word in ["profile", "flamegraph", "top", "compare"] {
             assert!(script.stdout.contains(word), "{shell}: {word}");
         }
@@ -46,7 +44,7 @@ fn shells_complete_commands_and_flags() {
 
 #[test]
 fn every_command_has_a_man_page() {
-    let scratch = Scratch::new("man");
+    let scratch = Scratch::new();
     let directory = scratch.path("man1");
     assert_eq!(ondeck(&["man", &directory]).code, Some(0));
     let commands = "bench sim run profile top list calibrate check report compare demo";
@@ -65,7 +63,7 @@ fn help_is_a_command_too() {
 
 #[test]
 fn a_regression_fails_where_that_is_asked_for() {
-    let scratch = Scratch::new("regression");
+    let scratch = Scratch::new();
     let file = |name: &str, factor: f64| {
         let row = |round: u32| format!("hardware,m,solo,std,1,{round},1,{}\n", (10.0 + f64::from(round)) * factor);
         let rows: String = (0..6).map(row).collect();

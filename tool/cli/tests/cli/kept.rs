@@ -1,10 +1,8 @@
 //! What `ondeck` has found is in its list, wherever the program has gone, and the list is printed if it cannot be kept.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{Run, Scratch, ondeck, words};
-use crate::library::library;
-use crate::profiled::waiters;
-use crate::programs::compiled;
+use crate::support::programs::{compiled, library, recorded};
+use crate::support::{Run, Scratch, ondeck, words};
 use ondeck_profile::Profile;
 use std::process::Command;
 
@@ -15,8 +13,7 @@ fn profile(flags: &[&str], words: &[&str]) -> Run {
 }
 
 fn profiled(words: &[&str]) -> Profile {
-    let run = profile(&["--format", "json"], words);
-    ondeck_profile::json::from_json(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}", run.stderr))
+    recorded(&["--rate", "1"], words).0
 }
 
 /// For each process, the seconds that its threads have waited for the lock `held`, and its own.
@@ -44,8 +41,7 @@ fn processes_are_followed_into_pid_namespaces() {
     if !may_unshare(&["--pid"]) {
         return;
     }
-    let scratch = Scratch::new("kept-pid");
-    let program = waiters(&scratch);
+    let program = compiled("waiters.c", &[]);
     // Two at once, whose processes have the same numbers there, most of which nobody has here.
     let inside = format!("i=0; while [ $i -lt 150 ]; do (:); i=$((i+1)); done; {program} 600; :");
     let both = format!("unshare --pid --fork sh -c '{inside}' & unshare --pid --fork sh -c '{inside}'; wait");
@@ -60,8 +56,7 @@ fn the_clock_of_a_time_namespace_is_understood() {
     if !may_unshare(&["--time", "--monotonic", "1000000"]) {
         return;
     }
-    let scratch = Scratch::new("kept-time");
-    let program = waiters(&scratch);
+    let program = compiled("waiters.c", &[]);
     for offset in ["1000000", "-5"] {
         let profile = profiled(&["unshare", "--time", "--monotonic", offset, "--fork", &program, "300"]);
         let waited = waited(&profile);
@@ -72,34 +67,16 @@ fn the_clock_of_a_time_namespace_is_understood() {
     }
 }
 
-/// Its monotonic clock stands ten days before the system's start.
-const BEFORE_THE_START: &str = "#define _GNU_SOURCE\n#include <pthread.h>\n#include <sys/syscall.h>\n#include <time.h>\n\
-    #include <unistd.h>\n\
-    int clock_gettime(clockid_t clock, struct timespec *at) {\n\
-        long answer = syscall(SYS_clock_gettime, clock, at);\n\
-        if (clock == CLOCK_MONOTONIC) at->tv_sec -= 864000;\n\
-        return (int)answer;\n}\n\
-    static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;\n\
-    static void *hold(void *unused) {\n\
-        for (int i = 0; i < 50; i++) { pthread_mutex_lock(&held); usleep(2000); pthread_mutex_unlock(&held); }\n\
-        return unused;\n}\n\
-    int main(void) {\n\
-        pthread_t one, other;\n\
-        pthread_create(&one, NULL, hold, NULL);\n        pthread_create(&other, NULL, hold, NULL);\n\
-        pthread_join(one, NULL);\n        pthread_join(other, NULL);\n        return 7;\n}\n";
-
 #[test]
 fn a_clock_that_is_faked_keeps_nobody_busy() {
-    let scratch = Scratch::new("kept-clock");
-    let program = compiled(&scratch, "clock", BEFORE_THE_START, &["-rdynamic"]);
+    let program = compiled("clock.c", &["-rdynamic"]);
     let waited = waited(&profiled(&[&program]));
     assert!(waited.len() == 1 && (0.05..1.0).contains(&waited[0].0), "{waited:?}");
 }
 
 #[test]
 fn a_process_that_goes_on_is_in_the_list() {
-    let scratch = Scratch::new("kept-outlives");
-    let program = waiters(&scratch);
+    let program = compiled("waiters.c", &[]);
     let start = format!("{program} 4000 >/dev/null 2>&1 & sleep 0.4; exit 3");
     let profile = profiled(&["sh", "-c", &start]);
     let waited = waited(&profile);
@@ -108,19 +85,16 @@ fn a_process_that_goes_on_is_in_the_list() {
 
 #[test]
 fn another_program_in_the_same_process_is_in_the_list_too() {
-    let scratch = Scratch::new("kept-exec");
-    let program = waiters(&scratch);
-    let source = "#include <stdio.h>\n#include <unistd.h>\n#include <sys/wait.h>\n\
-        int main(int c, char **v) { (void)c; execl(v[1], v[1], v[2], (char *)0); return 1; }\n";
-    let first = compiled(&scratch, "first", source, &[]);
+    let program = compiled("waiters.c", &[]);
+    let first = compiled("becomes.c", &[]);
     let waited = waited(&profiled(&[&first, &program, "600"]));
     assert!(waited.len() == 1 && waited[0].0 > MOST_OF_IT_S, "{waited:?}");
 }
 
 #[test]
 fn processes_that_do_not_record_are_named() {
-    let scratch = Scratch::new("kept-bypassed");
-    let program = waiters(&scratch);
+    let scratch = Scratch::new();
+    let program = compiled("waiters.c", &[]);
     let notes = |script: &str| profiled(&["sh", "-c", &format!("{script} {program} 2600")]).notes.join("\n");
     let without = notes("env -i");
     assert!(without.contains("waiters (") && without.contains("environment was cleared"), "{without}");
@@ -133,8 +107,7 @@ fn processes_that_do_not_record_are_named() {
 
 #[test]
 fn a_list_that_cannot_be_written_is_printed() {
-    let scratch = Scratch::new("kept-full");
-    let program = waiters(&scratch);
+    let program = compiled("waiters.c", &[]);
     for format in ["table", "json"] {
         let run = profile(&["--format", format, "--out", "/dev/full"], &[&program]);
         let has_list = run.stderr.contains("held") && run.stderr.contains("waiters: ");

@@ -3,8 +3,8 @@
 //! They need the rights to trace system calls. Who has none is told which test was skipped.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::common::{Run, Scratch, command, failed, ondeck, refused, signal, takes, until};
-use crate::programs::{HEADERS, compiled, may_trace, profiled, skipped};
+use crate::support::programs::{compiled, library, may_trace, profiled, skipped, source};
+use crate::support::{Scratch, command, failed, ondeck, refused, run, signal, takes, until};
 use ondeck_profile::{LockKind, Profile, WaitKind};
 use ondeck_rounds::RunningProcess;
 use std::io::Write;
@@ -68,10 +68,10 @@ fn rusts_own_locks_are_named_with_who_waits_and_who_wakes() {
     if !may_trace() || !has("rustc") {
         return;
     }
-    let scratch = Scratch::new("kernel-rust");
+    let scratch = Scratch::new();
     let (source, program) = (scratch.write("locks.rs", RUST), scratch.path("locks"));
     built("rustc", &["--edition", "2024", "-O", "-g", "-o", &program, &source]);
-    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    let (profile, run) = profiled(&["--futex", "--", &program]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "80 40 45\n"), "{}", run.stderr);
     for (name, kind, function) in [("HELD", LockKind::Mutex, "lock_it"), ("SHARED", LockKind::RwLock, "write_it")] {
         let lock = profile.locks.iter().find(|lock| lock.name.contains(name)).unwrap_or_else(|| panic!("no {name}"));
@@ -100,55 +100,15 @@ fn rusts_own_locks_are_named_with_who_waits_and_who_wakes() {
     assert_eq!((profile.lock.as_str(), profile.dropped.samples), ("futex", 0));
 }
 
-/// Threads that wait for each other for as many ms as the argument says; a second half of them starts later.
-const C: &str = r#"
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, later = PTHREAD_MUTEX_INITIALIZER;
-static int ms = 60;
-static void *hold(void *mutex)
-{
-    for (int i = 0; i < ms / 4; i++) {
-        pthread_mutex_lock(mutex);
-        usleep(2000);
-        pthread_mutex_unlock(mutex);
-    }
-    return 0;
-}
-int main(int argc, char **argv)
-{
-    pthread_t threads[4];
-    if (argc > 1)
-        ms = atoi(argv[1]);
-    for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], NULL, hold, &held);
-    usleep(argc > 1 ? 700000 : 1000);
-    for (int i = 2; i < 4; i++)
-        pthread_create(&threads[i], NULL, hold, &later);
-    for (int i = 0; i < 4; i++)
-        pthread_join(threads[i], NULL);
-    puts("all is done");
-    return 7;
-}
-"#;
-
-pub(crate) fn c_program(scratch: &Scratch, flags: &[&str]) -> String {
-    compiled(scratch, "waits", C, flags)
-}
-
 #[test]
 fn a_static_program_is_refused_with_the_command_that_sees_it() {
-    let scratch = Scratch::new("kernel-static");
-    let program = c_program(&scratch, &["-static"]);
-    let library = crate::library::library();
+    let program = compiled("waits.c", &["-static"]);
     let command = format!("ondeck profile --futex -- {program} 60");
-    failed(&ondeck(&["profile", "--library", library, "--", &program, "60"]), 126, &[&command]);
+    failed(&ondeck(&["profile", "--library", library(), "--", &program, "60"]), 126, &[&command]);
     if !may_trace() {
         return;
     }
-    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    let (profile, run) = profiled(&["--futex", "--", &program]);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "all is done\n", ""));
     for name in ["held", "later"] {
         let lock = profile.locks.iter().find(|lock| lock.name == name).unwrap_or_else(|| panic!("no {name}"));
@@ -161,13 +121,10 @@ fn goroutines_are_not_seen_and_the_runtimes_threads_are_idle() {
     if !may_trace() || !has("go") {
         return;
     }
-    let scratch = Scratch::new("kernel-go");
-    let text = "package main\nimport (\"fmt\"; \"sync\"; \"time\")\nvar held sync.Mutex\nfunc main() {\n\tvar all sync.WaitGroup\n\
-        \tfor i := 0; i < 4; i++ {\n\t\tall.Add(1)\n\t\tgo func() { defer all.Done(); for j := 0; j < 20; j++ { held.Lock(); \
-        time.Sleep(time.Millisecond); held.Unlock() } }()\n\t}\n\tall.Wait()\n\tfmt.Println(\"done\")\n}\n";
-    let (source, program) = (scratch.write("locks.go", text), scratch.path("locks"));
+    let scratch = Scratch::new();
+    let (source, program) = (source("locks.go"), scratch.path("locks"));
     built("go", &["build", "-o", &program, &source]);
-    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    let (profile, run) = profiled(&["--futex", "--", &program]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "done\n"), "{}", run.stderr);
     assert!(profile.conditions.iter().any(|one| one.kind == WaitKind::Park), "{:?}", profile.conditions);
     assert!(!profile.locks.iter().any(|lock| lock.name.contains("held")));
@@ -176,7 +133,7 @@ fn goroutines_are_not_seen_and_the_runtimes_threads_are_idle() {
     assert!(profile.notes.iter().any(|note| note.contains("/debug/pprof/mutex")), "{:?}", profile.notes);
     // Without names its threads without work are no locks either.
     built("go", &["build", "-ldflags", "-s -w", "-o", &program, &source]);
-    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    let (profile, run) = profiled(&["--futex", "--", &program]);
     assert_eq!((run.code, profile.locks.len()), (Some(0), 0), "{:?}", profile.locks);
     assert!(ondeck_profile::findings(&profile).verdict.contains("goroutines"));
 }
@@ -187,10 +144,10 @@ fn a_static_program_with_musl_names_its_locks() {
     if !may_trace() || !has("musl-gcc") {
         return;
     }
-    let scratch = Scratch::new("kernel-musl");
-    let (source, program) = (scratch.write("waits.c", C), scratch.path("waits"));
+    let scratch = Scratch::new();
+    let (source, program) = (source("waits.c"), scratch.path("waits"));
     built("musl-gcc", &["-static", "-g", "-O1", "-fno-omit-frame-pointer", "-o", &program, &source]);
-    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    let (profile, run) = profiled(&["--futex", "--", &program]);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "all is done\n", ""));
     for name in ["held", "later"] {
         let lock = profile.locks.iter().find(|lock| lock.name.starts_with(name));
@@ -204,16 +161,8 @@ fn what_is_waited_for_has_the_name_of_the_whole_object() {
     if !may_trace() {
         return;
     }
-    let scratch = Scratch::new("kernel-objects");
-    let text = "#include <pthread.h>\n#include \"sleepers.h\"\nstatic pthread_barrier_t both;\n\
-        static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;\n\
-        static void *comes_first(void *unused) {\n\
-        pthread_barrier_wait(&both); pthread_rwlock_rdlock(&shared); pthread_rwlock_unlock(&shared); return unused;\n}\n\
-        int main(void) {\npthread_t thread;\npthread_barrier_init(&both, NULL, 2);\npthread_rwlock_wrlock(&shared);\n\
-        pthread_create(&thread, NULL, comes_first, NULL);\nuntil_in_futex(1);\npthread_barrier_wait(&both);\nusleep(20000);\nuntil_in_futex(1);\n\
-        pthread_rwlock_unlock(&shared);\nreturn pthread_join(thread, NULL);\n}\n";
-    let program = compiled(&scratch, "objects", text, &[]);
-    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    let program = compiled("objects.c", &[]);
+    let (profile, run) = profiled(&["--futex", "--", &program]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(
         profile.locks.iter().any(|lock| lock.kind == LockKind::RwLock && lock.name == "shared"),
@@ -226,17 +175,11 @@ fn what_is_waited_for_has_the_name_of_the_whole_object() {
 
 #[test]
 fn who_waits_for_an_atomic_waits_for_no_lock() {
-    if !may_trace() || !has("g++") {
+    if !may_trace() {
         return;
     }
-    let scratch = Scratch::new("kernel-atomic");
-    let text = "#include <atomic>\n#include <semaphore>\n#include <thread>\n#include \"sleepers.h\"\n\
-        std::atomic<int> changed{0};\nstd::counting_semaphore<4> permits{0};\nvoid change() { changed.wait(0); }\n\
-        void take() { permits.acquire(); }\nint main() {\nstd::thread one(change), other(take);\nuntil_in_futex(2);\nusleep(20000);\n\
-        changed = 1;\nchanged.notify_all();\npermits.release();\none.join();\nother.join();\n}\n";
-    let (source, program) = (scratch.write("atomic.cpp", text), scratch.path("atomic"));
-    built("g++", &["-std=c++20", "-g", "-pthread", HEADERS, "-o", &program, &source]);
-    let (profile, run) = profiled(&scratch, &["--futex", "--", &program]);
+    let program = compiled("atomic.cpp", &["-std=c++20"]);
+    let (profile, run) = profiled(&["--futex", "--", &program]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     for (name, kind) in [("changed", WaitKind::Other), ("permits", WaitKind::Semaphore)] {
         let is_it =
@@ -251,15 +194,10 @@ fn javas_monitors_are_locks_and_its_own_threads_are_idle() {
     if !may_trace() || !has("javac") {
         return;
     }
-    let scratch = Scratch::new("kernel-java");
-    let text = "public class Locks {\n  static final Object held = new Object();\n  static int n = 0;\n\
-        public static void main(String[] a) throws Exception {\n    Thread[] all = new Thread[4];\n\
-        for (int i = 0; i < 4; i++) { all[i] = new Thread(() -> { for (int j = 0; j < 20; j++) synchronized (held) { n++; \
-        try { Thread.sleep(2); } catch (InterruptedException e) { } } }); all[i].start(); }\n\
-        for (Thread one : all) one.join();\n    System.out.println(n);\n  }\n}\n";
-    let (source, classes) = (scratch.write("Locks.java", text), scratch.path(""));
+    let scratch = Scratch::new();
+    let (source, classes) = (source("Locks.java"), scratch.path(""));
     built("javac", &["-d", &classes, &source]);
-    let (profile, run) = profiled(&scratch, &["--futex", "--", "java", "-cp", &classes, "Locks"]);
+    let (profile, run) = profiled(&["--futex", "--", "java", "-cp", &classes, "Locks"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "80\n"), "{}", run.stderr);
     // Three threads wait while one sleeps 80 times for 2 ms with the monitor.
     let is_monitor = |stack: u32| leads_to(&profile, stack, "ObjectMonitor::");
@@ -275,11 +213,10 @@ fn parking_lots_mutex_is_told_apart_by_the_place_that_waits() {
     if !may_trace() {
         return;
     }
-    let scratch = Scratch::new("kernel-parking");
     let bench = ["bench", "--lock", "parking-lot-012", "--workload", "sections/cs2000-out60", "--threads", "4"];
     let short = ["--seconds", "0.2", "--rounds", "1", "--out", "/dev/null"];
     let program = env!("CARGO_BIN_EXE_ondeck");
-    let (profile, run) = profiled(&scratch, &[&["--futex", "--", program][..], &bench, &short].concat());
+    let (profile, run) = profiled(&[&["--futex", "--", program][..], &bench, &short].concat());
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let waits_there = |lock: &&ondeck_profile::Lock| {
         lock.waiters.iter().any(|site| leads_to(&profile, site.stack, "parking_lot::raw_mutex::RawMutex::lock"))
@@ -294,13 +231,13 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
     if !may_trace() {
         return;
     }
-    let scratch = Scratch::new("kernel-attach");
-    let program = c_program(&scratch, &[]);
+    let scratch = Scratch::new();
+    let program = compiled("waits.c", &[]);
     let begin = || Command::new(&program).arg("8000").stdout(Stdio::piped()).spawn().unwrap();
     // A second or so of a process that goes on; threads that start meanwhile belong to it.
     let child = begin();
     let pid = child.id().to_string();
-    let (profile, run) = profiled(&scratch, &["--pid", &pid, "--for", "1200ms"]);
+    let (profile, run) = profiled(&["--pid", &pid, "--for", "1200ms"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     for name in ["held", "later"] {
         assert!(profile.locks.iter().any(|lock| lock.name == name && lock.wait_ns > 2e6), "{name}");
@@ -316,7 +253,7 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
     assert_eq!(watching.wait().unwrap().code(), Some(0));
     assert!(Path::new(&json).is_file());
     // Until its end. A child that nobody has waited for yet has ended too.
-    let (profile, run) = profiled(&scratch, &["--pid", &pid]);
+    let (profile, run) = profiled(&["--pid", &pid]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(profile.locks.iter().any(|lock| lock.name == "later"), "{:?}", run.stderr);
     let output = child.wait_with_output().unwrap();
@@ -328,8 +265,7 @@ fn a_second_signal_ends_what_is_still_to_be_written() {
     if !may_trace() {
         return;
     }
-    let scratch = Scratch::new("kernel-second");
-    let mut guest = Command::new(c_program(&scratch, &[]));
+    let mut guest = Command::new(compiled("waits.c", &[]));
     let guest = RunningProcess::start(guest.arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
     let pid = guest.pid().to_string();
     for (arguments, number) in [(&["profile", "--format", "json"][..], libc::SIGINT), (&["top"], libc::SIGTERM)] {
@@ -364,14 +300,12 @@ fn what_cannot_be_watched_is_refused_in_one_line() {
         return;
     }
     // As a user without rights, from a place that this user may read.
-    let scratch = Scratch::new("kernel-refused");
+    let scratch = Scratch::new();
     let program = scratch.path("ondeck");
     std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &program).unwrap();
     for wish in [&["--futex", "--", "true"][..], &["--pid", "1"]] {
         let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups", &program, "profile"];
-        let output = Command::new("setpriv").args(nobody).args(wish).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let run = Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
+        let run = run(Command::new("setpriv").args(nobody).args(wish));
         refused(&run, 1, &["root", "sudo", "profile", wish[0]]);
     }
 }

@@ -2,9 +2,8 @@
 //! not.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{Run, Scratch, command, failed, ondeck};
-use crate::library::library;
-use crate::profiled::static_program;
+use crate::support::programs::{library, try_compiled};
+use crate::support::{Run, Scratch, command, failed, ondeck};
 use crate::usage::refused;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -101,14 +100,14 @@ fn arguments_after_the_program_are_its_own() {
 
 #[test]
 fn a_program_that_cannot_be_run_with_our_locks_is_refused() {
-    let scratch = Scratch::new("launch");
+    let scratch = Scratch::new();
     not_started(&["no-such-program-at-all"], 127, &["no-such-program-at-all", "PATH"]);
     not_started(&["./no/such/file"], 127, &["./no/such/file"]);
     let text = scratch.write("text", "hello");
     not_started(&[&text], 126, &["not executable"]);
     std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o755)).unwrap();
     not_started(&[&text], 126, &["neither a program"]);
-    if let Some(program) = static_program(&scratch) {
+    if let Some(program) = try_compiled("waiters.c", &["-static"]) {
         not_started(&[&program], 126, &["static program"]);
     }
 }
@@ -125,7 +124,7 @@ fn wishes_that_make_no_sense_are_refused() {
 #[test]
 fn a_library_of_another_version_does_not_record() {
     const THIS: &[u8] = env!("CARGO_PKG_VERSION").as_bytes();
-    let scratch = Scratch::new("launch-version");
+    let scratch = Scratch::new();
     let mut content = std::fs::read(library()).unwrap();
     // What begins a recording is in its code, too; but beside the version in one place only.
     let begins = |at: &usize| content[*at..].starts_with(b"ondeckR") && content[*at + 8..].starts_with(THIS);

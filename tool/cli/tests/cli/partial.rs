@@ -1,6 +1,6 @@
 //! What an interrupted run leaves, and how another goes on from it.
 
-use crate::common::{self, Scratch, command, ondeck, signal, takes, until, words, worked};
+use crate::support::{self, Scratch, command, done, signal, takes, until, words, worked};
 use crate::usage::refused;
 use ondeck_report::output::{Format, OutFile, read};
 use std::io::Read;
@@ -16,7 +16,7 @@ const SIM: &str =
 fn interrupted(arguments: &[&str], signal: i32) -> (Option<i32>, String, String) {
     let mut child = command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("a second of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= 100);
-    common::signal(&child, signal);
+    support::signal(&child, signal);
     let (mut shown, mut said) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -27,7 +27,7 @@ fn interrupted(arguments: &[&str], signal: i32) -> (Option<i32>, String, String)
 fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
     let signals = [(libc::SIGINT, 130), (libc::SIGTERM, 143)];
     for (run, (signal, code)) in [words(BENCH), words(SIM)].into_iter().zip(signals) {
-        let scratch = Scratch::new(&format!("interrupt-{}", run[0]));
+        let scratch = Scratch::new();
         let (file, page) = (scratch.write("kept.csv", "an old file\n"), scratch.write("page.html", "an old page"));
         let arguments = [&run[..], &["--out", &file, "--report", &page]].concat();
         let (ended, table, said) = interrupted(&arguments, signal);
@@ -70,7 +70,7 @@ fn without_a_file_what_is_finished_is_printed() {
 
 #[test]
 fn a_second_signal_ends_at_once() {
-    let scratch = Scratch::new("second");
+    let scratch = Scratch::new();
     let pipe = scratch.path("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     // It waits for a reader of the pipe, whom there never is.
@@ -95,12 +95,11 @@ fn a_second_signal_ends_at_once() {
 
 /// What `words` write to a file with this name; then the same from a part of it.
 fn is_the_same_when_gone_on_from(words: &[&str], name: &str, format: Format) {
-    let scratch = Scratch::new(&format!("resume-{name}"));
+    let scratch = Scratch::new();
     let file = scratch.path(name);
     let arguments = [words, &["--out", &file]].concat();
     let resumed = [&arguments[..], &["--resume"]].concat();
-    let run = ondeck(&resumed);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&resumed);
     assert!(run.stderr.contains("begins from the start"), "{}", run.stderr);
     let whole = std::fs::read_to_string(&file).unwrap();
     let (mut results, _) = read(Path::new(&file)).unwrap();
@@ -109,8 +108,7 @@ fn is_the_same_when_gone_on_from(words: &[&str], name: &str, format: Format) {
     results.rows.truncate(n / 2);
     OutFile::check(Path::new(&file)).unwrap().keep(&results, format).unwrap();
     let names = scratch.names();
-    let run = ondeck(&resumed);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&resumed);
     for words in ["made in an earlier run", "a neighbour"] {
         assert_eq!(run.stdout.matches(words).count(), 1, "{words:?} in {}", run.stdout);
     }
@@ -135,7 +133,7 @@ fn a_run_that_is_gone_on_from_is_whole() {
 
 #[test]
 fn rows_of_unknown_origin_are_not_gone_on_from() {
-    let scratch = Scratch::new("unknown");
+    let scratch = Scratch::new();
     let file = scratch.path("a.csv");
     let old = "platform,machine,workload,lock,threads,round,seconds\nhardware,m,solo,std,1,0,0.1\n";
     scratch.write("a.csv.partial", old);
@@ -149,8 +147,7 @@ fn rows_of_unknown_origin_are_not_gone_on_from() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_pipe_gets_the_rows_as_they_are() {
-    let run = ondeck(&words("bench --lock std --workload solo --seconds 0.01 --rounds 1 --out /dev/stderr"));
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&words("bench --lock std --workload solo --seconds 0.01 --rounds 1 --out /dev/stderr"));
     assert!(run.stderr.contains("platform,machine,workload,lock"), "{}", run.stderr);
     assert!(run.stdout.contains("--rounds 10 --out FILE.csv"), "nothing can be read from there again: {}", run.stdout);
 }

@@ -1,9 +1,8 @@
 //! `ondeck profile`: the program is its own, what was asked for is written, and what cannot be is said in one line.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{self, Run, Scratch, command, ondeck, signal, takes, until};
-use crate::library::library;
-use crate::programs::compiled;
+use crate::support::programs::{compiled, library, profile_in, recorded, try_compiled};
+use crate::support::{self, Run, Scratch, command, done, ondeck, signal, takes, until};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -12,53 +11,10 @@ fn profile(arguments: &[&str]) -> Run {
     ondeck(&[&["profile", "--library", library()], arguments].concat())
 }
 
-/// Three threads that wait for each other for as many ms as the argument says.
-const WAITERS: &str = r"
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
-static int ms;
-static void *hold(void *unused)
-{
-    for (int i = 0; i < ms / 6; i++) {
-        pthread_mutex_lock(&held);
-        usleep(2000);
-        pthread_mutex_unlock(&held);
-    }
-    return unused;
-}
-int main(int argc, char **argv)
-{
-    pthread_t threads[3];
-    ms = argc > 1 ? atoi(argv[1]) : 60;
-    for (int i = 0; i < 3; i++)
-        pthread_create(&threads[i], NULL, hold, NULL);
-    for (int i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
-    return 7;
-}
-";
-
-pub(crate) fn waiters(scratch: &Scratch) -> String {
-    compiled(scratch, "waiters", WAITERS, &[])
-}
-
-/// One that needs no library, if this system has what such programs need.
-pub(crate) fn static_program(scratch: &Scratch) -> Option<String> {
-    let (source, program) = (scratch.write("static.c", "int main(void) { return 0; }"), scratch.path("static"));
-    let built = Command::new("cc").args(["-static", "-o", &program, &source]).stderr(Stdio::null()).status();
-    built.is_ok_and(|status| status.success()).then_some(program)
-}
-
 /// Tasks wait without a thread, and so without a lock that is recorded.
 #[test]
 fn where_tasks_wait_it_is_not_said_that_no_lock_matters() {
-    let scratch = Scratch::new("tasks");
-    let text = "#include <pthread.h>\nstatic pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;\n\
-        void _ZN5tokio7runtime4park(void) { pthread_mutex_lock(&held); pthread_mutex_unlock(&held); }\n\
-        int main(void) { _ZN5tokio7runtime4park(); return 7; }\n";
-    let run = profile(&["--rate", "1", "--", &compiled(&scratch, "tasks", text, &[])]);
+    let run = profile(&["--rate", "1", "--", &compiled("tasks.c", &[])]);
     assert_eq!(run.code, Some(7), "{}", run.stderr);
     let says = |words: &str| run.stderr.contains(words);
     assert!(says("Only what whole threads wait for was seen") && !says("No lock holds"), "{}", run.stderr);
@@ -68,8 +24,8 @@ fn where_tasks_wait_it_is_not_said_that_no_lock_matters() {
 /// More processes, one after the other, than files may be open. Of each what it recorded is there, and none leaves a file.
 #[test]
 fn there_may_be_more_processes_than_open_files() {
-    let scratch = Scratch::new("many");
-    let program = waiters(&scratch);
+    let scratch = Scratch::new();
+    let program = compiled("waiters.c", &[]);
     let out = scratch.path("profile.json");
     let line = format!(
         "ulimit -n 48; exec {} profile --library {} --rate 1 --format json --out {out} -- \
@@ -80,7 +36,7 @@ fn there_may_be_more_processes_than_open_files() {
     let output = Command::new("sh").args(["-c", &line]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
-    let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    let profile = profile_in(&out);
     let of_program = |process: &&ondeck_profile::Process| process.program == program;
     assert_eq!(profile.processes.iter().filter(of_program).count(), 100, "{text}");
     assert_eq!((profile.dropped.processes, profile.locks.len()), (0, 100), "{:?}", profile.notes);
@@ -107,8 +63,8 @@ fn status_output_and_input_are_the_programs_own() {
 
 #[test]
 fn all_that_was_asked_for_is_written() {
-    let scratch = Scratch::new("profiled-files");
-    let program = waiters(&scratch);
+    let scratch = Scratch::new();
+    let program = compiled("waiters.c", &[]);
     let files = ["a.pb.gz", "a.html", "a.svg", "a.folded", "a.firefox.json", "a.json"].map(|name| scratch.path(name));
     let [pprof, page, picture, folded, firefox, json] = &files;
     let flags = ["--output", pprof, "--report", page, "--flamegraph", picture, "--folded", folded];
@@ -123,16 +79,14 @@ fn all_that_was_asked_for_is_written() {
         let text = String::from_utf8_lossy(&content);
         assert!(words.iter().all(|word| text.contains(word)), "{file}");
     }
-    let compared = ondeck(&["compare", pprof, json]);
-    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    let compared = done(&["compare", pprof, json]);
     assert!(compared.stdout.contains("held"), "{}", compared.stdout);
 }
 
 /// Each section lasts 2 ms, and two of three threads wait for it at any time.
 #[test]
 fn the_first_line_says_what_to_do() {
-    let scratch = Scratch::new("profiled-verdict");
-    let program = waiters(&scratch);
+    let program = compiled("waiters.c", &[]);
     let run = profile(&["--rate", "1", "--", &program, "300"]);
     let first: String = run.stderr.lines().take_while(|line| !line.is_empty()).collect::<Vec<&str>>().join(" ");
     for words in
@@ -147,8 +101,8 @@ fn the_first_line_says_what_to_do() {
 
 #[test]
 fn snapshots_are_written_in_time_and_on_demand() {
-    let scratch = Scratch::new("profiled-snapshots");
-    let (program, json) = (waiters(&scratch), scratch.path("a.json"));
+    let scratch = Scratch::new();
+    let (program, json) = (compiled("waiters.c", &[]), scratch.path("a.json"));
     let flags = ["profile", "--library", library(), "--format", "json", "--out", &json, "--no-prediction"];
     for more in [&["--every", "100ms"][..], &[]] {
         let mut child = command(&[&flags, more, &["--", &program, "120000"]].concat()).spawn().unwrap();
@@ -179,13 +133,13 @@ fn snapshots_are_written_in_time_and_on_demand() {
 
 #[track_caller]
 fn refused(arguments: &[&str], code: i32, words: &[&str]) {
-    common::refused(&profile(arguments), code, words);
+    support::refused(&profile(arguments), code, words);
 }
 
 #[test]
 fn what_cannot_be_is_refused_before_the_program_starts() {
-    let scratch = Scratch::new("profiled-refused");
-    if let Some(fixed) = static_program(&scratch) {
+    let scratch = Scratch::new();
+    if let Some(fixed) = try_compiled("waiters.c", &["-static"]) {
         refused(&["--", &fixed], 126, &["static"]);
     }
     refused(&["--", "no-such-program"], 127, &["no-such-program"]);
@@ -201,7 +155,7 @@ fn what_cannot_be_is_refused_before_the_program_starts() {
 
 #[test]
 fn recordings_are_gone_afterwards() {
-    let scratch = Scratch::new("profiled-gone");
+    let scratch = Scratch::new();
     let listing = scratch.path("listing");
     let run = profile(&[
         "--",
@@ -241,89 +195,22 @@ fn the_end_of_the_program_is_heard_though_it_is_ignored_by_who_started_us() {
     assert_eq!(profile.output().unwrap().status.code(), Some(3));
 }
 
-/// The threads of this program wait for each other after its first one has ended: for 0.7 s, of which most is seen only if
-/// the process does not count as ended with that one.
-const LEFT_BY_THE_FIRST: &str = "#include <pthread.h>\n#include <unistd.h>\n\
-    static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;\n\
-    static pthread_barrier_t both;\n\
-    static void *hold(void *unused) {\n\
-        pthread_barrier_wait(&both);\n\
-        for (int i = 0; i < 70; i++) { pthread_mutex_lock(&held); usleep(5000); pthread_mutex_unlock(&held); }\n\
-        return unused;\n}\n\
-    int main(void) {\n\
-        pthread_t one, other;\n\
-        pthread_barrier_init(&both, NULL, 2);\n\
-        pthread_create(&one, NULL, hold, NULL);\n        pthread_create(&other, NULL, hold, NULL);\n\
-        pthread_exit(NULL);\n}\n";
-
 #[test]
 fn a_process_lives_on_without_its_first_thread() {
-    let scratch = Scratch::new("profiled-first-thread");
-    let program = compiled(&scratch, "left", LEFT_BY_THE_FIRST, &[]);
-    let run = profile(&["--rate", "1", "--format", "json", "--no-prediction", "--", &program]);
+    let (profile, run) = recorded(&["--rate", "1"], &[&compiled("left.c", &[])]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let profile = ondeck_profile::json::from_json(&run.stdout).unwrap();
     let waited: f64 = profile.locks.iter().filter(|lock| lock.name == "held").map(|lock| lock.wait_ns).sum();
     // Until the first one is done, 0.35 s at least, one holds it and the other waits or waits for a core. Of a recording that
     // ends with the first thread there would be next to nothing.
     assert!(waited > 0.1e9, "{waited} ns");
 }
 
-/// Ten accounts with a mutex each, one after the other, and an array of three mutexes; each is waited for once.
-const ACCOUNTS: &str = r#"
-#include <pthread.h>
-#include <stdlib.h>
-#include "sleepers.h"
-#define APART __attribute__((noinline))
-struct account { long balance; pthread_mutex_t mutex; };
-static pthread_mutex_t shards[3];
-static int n_transfers;
-APART static void *transfer(void *mutex)
-{
-    pthread_mutex_lock(mutex);
-    // The first of two: until the other one waits, and main for both.
-    if (n_transfers++ % 2 == 0)
-        until_in_futex(2);
-    pthread_mutex_unlock(mutex);
-    return NULL;
-}
-APART static void use(pthread_mutex_t *mutex)
-{
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], NULL, transfer, mutex);
-    for (int i = 0; i < 2; i++)
-        pthread_join(threads[i], NULL);
-}
-APART static struct account *open_account(void)
-{
-    struct account *account = malloc(sizeof *account);
-    pthread_mutex_init(&account->mutex, NULL);
-    return account;
-}
-int main(void)
-{
-    for (int i = 0; i < 10; i++) {
-        struct account *account = open_account();
-        use(&account->mutex);
-        pthread_mutex_destroy(&account->mutex);
-        free(account);
-    }
-    for (int i = 0; i < 3; i++)
-        use(&shards[i]);
-    return 0;
-}
-"#;
-
 #[test]
 fn locks_of_one_kind_are_one_row_unless_each_is_wanted() {
-    let scratch = Scratch::new("accounts");
-    let program = compiled(&scratch, "accounts", ACCOUNTS, &[]);
-    let out = scratch.path("profile.json");
+    let program = compiled("accounts.c", &[]);
     let names = |more: &[&str]| {
-        let flags = ["--rate", "1", "--format", "json", "--out", &out, "--no-prediction"];
-        assert_eq!(profile(&[&flags, more, &["--", &program]].concat()).code, Some(0));
-        let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
+        let (profile, run) = recorded(&[&["--rate", "1"], more].concat(), &[&program]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
         let of_program = |name: &&String| name.contains("open_account") || name.contains("shards");
         let mut names: Vec<String> = profile.locks.iter().map(|lock| &lock.name).filter(of_program).cloned().collect();
         names.sort();
@@ -337,37 +224,11 @@ fn locks_of_one_kind_are_one_row_unless_each_is_wanted() {
 /// The header needs no library, and the program none.
 #[test]
 fn locks_have_the_names_that_the_program_gives_them() {
-    let scratch = Scratch::new("named");
-    let source = r#"
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "ondeck.h"
-static void *use(void *lock) {
-    for (int i = 0; i < 20; i++) { pthread_mutex_lock(lock); usleep(1000); pthread_mutex_unlock(lock); usleep(100); }
-    return 0;
-}
-static void all_use(pthread_mutex_t *lock) {
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++) pthread_create(threads + i, 0, use, lock);
-    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
-}
-int main(void) {
-    pthread_mutex_t *locks = calloc(2, sizeof *locks);
-    ondeck_name(locks, "cache");
-    ondeck_name(locks + 1, "journal");
-    all_use(locks);
-    if (fork() == 0) { all_use(locks + 1); exit(0); }
-    wait(0);
-}
-"#;
     let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../crates/capi/include");
-    let program = compiled(&scratch, "named", source, &[headers]);
+    let program = compiled("named.c", &[headers]);
     assert!(Command::new(&program).status().unwrap().success(), "without anything that records");
-    let out = scratch.path("named.json");
-    assert_eq!(profile(&["--format", "json", "--out", &out, "--", &program]).code, Some(0));
-    let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    let (profile, run) = recorded(&[], &[&program]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
     let mut names: Vec<String> = profile.locks.into_iter().map(|lock| lock.name).collect();
     names.sort();
     assert_eq!(names, ["cache", "journal"]);
@@ -376,7 +237,7 @@ int main(void) {
 /// Containers often have no `sudo`, and root needs none.
 #[test]
 fn root_is_told_nothing_of_sudo() {
-    let scratch = Scratch::new("profiled-root");
+    let scratch = Scratch::new();
     let (list, page) = (scratch.path("list.txt"), scratch.path("page.html"));
     let run = profile(&["--out", &list, "--report", &page, "--", "true"]);
     let printed = profile(&["--", "true"]);
@@ -390,42 +251,9 @@ fn root_is_told_nothing_of_sudo() {
     }
 }
 
-/// As many calls as the first argument says, of the kind of lock that the second names; nobody waits.
-const FEW: &str = r"
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <stdlib.h>
-int main(int argc, char **argv)
-{
-    pthread_mutexattr_t attributes;
-    pthread_mutex_t mutex;
-    pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
-    pthread_spinlock_t spin;
-    pthread_mutexattr_init(&attributes);
-    if (argv[2][0] == 'r')
-        pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(&mutex, &attributes);
-    pthread_spin_init(&spin, 0);
-    for (int n = atoi(argv[1]); n > 0; n--) {
-        if (argv[2][0] == 's') {
-            pthread_spin_lock(&spin);
-            pthread_spin_unlock(&spin);
-        } else if (argv[2][0] == 'w') {
-            pthread_rwlock_wrlock(&shared);
-            pthread_rwlock_unlock(&shared);
-        } else {
-            pthread_mutex_lock(&mutex);
-            pthread_mutex_unlock(&mutex);
-        }
-    }
-    return 0;
-}
-";
-
 #[test]
 fn calls_of_which_none_was_recorded_are_told_of() {
-    let scratch = Scratch::new("profiled-few");
-    let program = compiled(&scratch, "few", FEW, &[]);
+    let program = compiled("few.c", &[]);
     let list = |rate: &str, n: &str, kind: &str, lock: &str| {
         let run = profile(&["--lock", lock, "--rate", rate, "--", &program, n, kind]);
         assert_eq!(run.code, Some(0), "{}", run.stderr);

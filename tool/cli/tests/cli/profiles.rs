@@ -1,6 +1,6 @@
 //! `ondeck compare` of profiles, whichever form they have.
 
-use crate::common::{Scratch, command};
+use crate::support::{Scratch, command};
 use crate::usage::refused;
 use insta::assert_snapshot;
 use ondeck_profile::{Profile, json, pprof};
@@ -42,7 +42,7 @@ fn files(scratch: &Scratch, name: &str, profile: &Profile) -> [String; 2] {
 
 #[test]
 fn two_profiles() {
-    let scratch = Scratch::new("profiles");
+    let scratch = Scratch::new();
     let before = files(&scratch, "before", &profile(50_000.0, "flush"));
     let after = files(&scratch, "after", &profile(10_000.0, "rotate"));
     let text = |old: &str, new: &str| {
@@ -66,7 +66,7 @@ fn squeezed(text: String) -> String {
 
 #[test]
 fn a_profile_is_not_compared_with_something_else() {
-    let scratch = Scratch::new("mixed");
+    let scratch = Scratch::new();
     let [packed, json] = files(&scratch, "profile", &profile(1000.0, "flush"));
     let results = scratch.write(
         "bench.csv",

@@ -1,8 +1,8 @@
 //! `ondeck profile` with a program whose own mutexes record: what it says of a run is what the program has measured itself.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{Scratch, ondeck, recording_example};
-use crate::library::library;
+use crate::support::programs::library;
+use crate::support::{Scratch, done, recording_example};
 use ondeck_profile::{Lock, Profile, Site, json};
 
 const ROUNDS: f64 = 10.0;
@@ -48,13 +48,12 @@ fn is_within(what: &str, found: f64, [least, most]: [f64; 2]) {
 
 #[test]
 fn a_program_with_ondecks_mutexes_tells_who_waits_for_whom() {
-    let scratch = Scratch::new("recorded");
+    let scratch = Scratch::new();
     let out = scratch.path("profile.json");
     let program = recording_example("parking_lot", "recorded");
     let arguments =
         ["profile", "--library", library(), "--rate", "1", "--format", "json", "--out", &out, "--", &program];
-    let run = ondeck(&arguments);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&arguments);
     let profile = json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
     assert_eq!(profile.dropped.samples + profile.dropped.locks + profile.dropped.processes, 0, "{:?}", profile.dropped);
     assert_eq!(profile.processes.len(), 2, "parent and child, from whatever sources: {:?}", profile.processes);

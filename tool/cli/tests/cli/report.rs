@@ -1,6 +1,6 @@
 //! `ondeck report`: what it makes of result files, and what it refuses.
 
-use crate::common::{Scratch, command, ondeck};
+use crate::support::{Scratch, command, done, ondeck};
 use crate::usage::refused;
 
 /// Two runs of a machine that does not exist.
@@ -15,7 +15,7 @@ fn read(path: &str) -> String {
 
 #[test]
 fn a_page_is_one_file_beside_nothing_else() {
-    let scratch = Scratch::new("page");
+    let scratch = Scratch::new();
     let page = scratch.path("page.html");
     let run = ondeck(&["report", BEFORE, AFTER, "-o", &page]);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
@@ -31,10 +31,9 @@ fn a_page_is_one_file_beside_nothing_else() {
 
 #[test]
 fn all_forms_at_once() {
-    let scratch = Scratch::new("forms");
+    let scratch = Scratch::new();
     let (page, pictures) = (scratch.path("page.html"), scratch.path("new/pictures"));
-    let run = ondeck(&["report", AFTER, "-o", &page, "--svg", &pictures, "--markdown"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&["report", AFTER, "-o", &page, "--svg", &pictures, "--markdown"]);
     assert!(run.stdout.contains("mutex-contention"), "{}", run.stdout);
     let names = Scratch::names_in(&pictures);
     assert!(names.len() > 3 && names.iter().all(|name| name.ends_with(".svg")), "{names:?}");
@@ -43,7 +42,7 @@ fn all_forms_at_once() {
 
 #[test]
 fn pictures_replace_those_of_the_same_name_only() {
-    let scratch = Scratch::new("pictures");
+    let scratch = Scratch::new();
     let (mine, old) = (scratch.write("notes.svg", "mine"), scratch.write("mutex-contention-relative.svg", "old"));
     let run = ondeck(&["report", AFTER, "--svg", &scratch.path("")]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{}", run.stderr);
@@ -60,7 +59,7 @@ fn pictures_replace_those_of_the_same_name_only() {
 
 #[test]
 fn where_pictures_cannot_be_written_nothing_is() {
-    let scratch = Scratch::new("no-pictures");
+    let scratch = Scratch::new();
     let page = scratch.write("page.html", "an old page");
     let into = |directory: &str, words: &[&str]| refused(&["report", AFTER, "-o", &page, "--svg", directory], words);
     into(&page, &["--svg", "page.html", "File exists"]);
@@ -74,7 +73,7 @@ fn where_pictures_cannot_be_written_nothing_is() {
 
 #[test]
 fn what_is_no_result_file_is_refused_and_an_old_page_stays() {
-    let scratch = Scratch::new("foreign");
+    let scratch = Scratch::new();
     let page = scratch.write("page.html", "an old page");
     let good = read(AFTER);
     let cut = scratch.write("cut.csv", &good[..good.len() / 2]);
@@ -102,7 +101,7 @@ fn what_is_no_result_file_is_refused_and_an_old_page_stays() {
 
 #[test]
 fn unknown_columns_are_named_and_their_rows_kept() {
-    let scratch = Scratch::new("mood");
+    let scratch = Scratch::new();
     let more: String = read(AFTER)
         .lines()
         .enumerate()
@@ -117,12 +116,11 @@ fn unknown_columns_are_named_and_their_rows_kept() {
 
 #[test]
 fn a_fingerprint_of_other_rows_is_not_believed() {
-    let scratch = Scratch::new("beside");
+    let scratch = Scratch::new();
     let cut: String = read(AFTER).lines().take(40).map(|line| format!("{line}\n")).collect();
     let file = scratch.write("cut.csv", &cut);
     scratch.write("cut.csv.fingerprint.json", &read(&format!("{AFTER}.fingerprint.json")));
-    let run = ondeck(&["report", &file, "--markdown"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&["report", &file, "--markdown"]);
     for word in ["cut.csv.fingerprint.json is about other rows", "none came with the file"] {
         assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
     }
@@ -137,7 +135,7 @@ fn a_fingerprint_of_other_rows_is_not_believed() {
 
 #[test]
 fn a_dash_is_standard_output() {
-    let scratch = Scratch::new("dash");
+    let scratch = Scratch::new();
     let in_scratch = |arguments: &[&str]| {
         let output = command(arguments).current_dir(scratch.path("")).output().expect("it can be started");
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -160,7 +158,7 @@ fn a_dash_is_standard_output() {
 
 #[test]
 fn what_is_read_is_not_overwritten() {
-    let scratch = Scratch::new("own");
+    let scratch = Scratch::new();
     let file = scratch.write("a.csv", &read(AFTER));
     let beside = scratch.write("a.csv.fingerprint.json", &read(&format!("{AFTER}.fingerprint.json")));
     refused(&["report", &file, "-o", &file], &["--output", "a.csv", "would be lost"]);
@@ -170,7 +168,7 @@ fn what_is_read_is_not_overwritten() {
 
 #[test]
 fn a_profile_has_a_page_and_a_picture_of_its_own() {
-    let scratch = Scratch::new("profile");
+    let scratch = Scratch::new();
     let page = scratch.path("page.html");
     let run = ondeck(&["report", PROFILE, "-o", &page, "--svg", &scratch.path("")]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{}", run.stderr);
@@ -202,11 +200,10 @@ fn a_form_and_a_file_are_needed() {
 
 #[test]
 fn bench_writes_a_page_too() {
-    let scratch = Scratch::new("bench-page");
+    let scratch = Scratch::new();
     let (page, out) = (scratch.path("page.html"), scratch.path("a.csv"));
     let short = ["bench", "--workload", "solo", "--lock", "ondeck,std", "--seconds", "0.01", "--rounds", "2"];
-    let run = ondeck(&[&short[..], &["--report", &page, "--out", &out]].concat());
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&[&short[..], &["--report", &page, "--out", &out]].concat());
     assert!(run.stderr.contains("page.html"), "{}", run.stderr);
     assert_eq!(scratch.names(), ["a.csv", "a.csv.fingerprint.json", "page.html"]);
     assert!(read(&page).contains("--rounds 2"), "the command is in the page");

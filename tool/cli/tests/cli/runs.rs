@@ -1,6 +1,6 @@
 //! Short real runs, of the locks that every machine has: what is printed, what is written, what is kept.
 
-use crate::common::{Scratch, calibration, command, ondeck};
+use crate::support::{Scratch, calibration, command, done, ondeck};
 use std::io::Read;
 use std::process::Stdio;
 
@@ -29,8 +29,7 @@ fn rows_of(csv: &str) -> Vec<Vec<(String, String)>> {
 
 #[test]
 fn the_table_names_workload_locks_and_the_next_command() {
-    let run = ondeck(&short(&[]));
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&short(&[]));
     for word in
         ["mutex-contention", "std", "pthread", "M/s", "CPUs used", "\nNext, ", "\nondeck bench --lock std,pthread"]
     {
@@ -83,11 +82,10 @@ fn json_has_fingerprint_command_and_rows() {
 
 #[test]
 fn files_follow_their_extension_and_leave_nothing_else() {
-    let scratch = Scratch::new("files");
+    let scratch = Scratch::new();
     let (csv, json) = (scratch.path("a.csv"), scratch.path("b.json"));
     for file in [&csv, &json] {
-        let run = ondeck(&short(&["--out", file]));
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let run = done(&short(&["--out", file]));
         assert!(run.stdout.contains("mutex-contention"), "the table is shown too: {}", run.stdout);
     }
     assert_eq!(scratch.names(), ["a.csv", "a.csv.fingerprint.json", "b.json"]);
@@ -96,8 +94,7 @@ fn files_follow_their_extension_and_leave_nothing_else() {
     let beside: serde_json::Value = serde_json::from_str(&beside).unwrap();
     assert!(beside["fingerprint"]["cpu"].is_string() && beside["command"].is_string());
 
-    let compared = ondeck(&["compare", &csv, &json]);
-    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    let compared = done(&["compare", &csv, &json]);
     for word in ["ops_per_s", "mutex-contention", "~", "fewer than 4 rounds", "geomean"] {
         assert!(compared.stdout.contains(word), "no {word:?} in {}", compared.stdout);
     }
@@ -105,20 +102,18 @@ fn files_follow_their_extension_and_leave_nothing_else() {
 
 #[test]
 fn out_takes_units_and_a_file_at_once() {
-    let scratch = Scratch::new("out");
+    let scratch = Scratch::new();
     let file = scratch.path("sections.csv");
     let arguments = ["bench", "--workload", "sections", "--cs", "20", "--out", "60", "--out", &file];
     let run =
-        ondeck(&[&arguments[..], &["--lock", "std", "--threads", "2", "--seconds", "0.02", "--rounds", "1"]].concat());
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+        done(&[&arguments[..], &["--lock", "std", "--threads", "2", "--seconds", "0.02", "--rounds", "1"]].concat());
     assert!(std::fs::read_to_string(&file).unwrap().contains(",sections/cs20-out60,std,2,"));
 }
 
 #[test]
 fn variants_of_one_lock_are_measured_beside_each_other() {
     let arguments = ["bench", "--workload", "solo", "--seconds", "0.02", "--rounds", "2", "--format", "csv", "--lock"];
-    let run = ondeck(&[&arguments[..], &["ondeck,ondeck[look_ns=0],std", "--tuning", "low-latency"]].concat());
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&[&arguments[..], &["ondeck,ondeck[look_ns=0],std", "--tuning", "low-latency"]].concat());
     let mut locks: Vec<String> = rows_of(&run.stdout).into_iter().map(|row| row[3].1.clone()).collect();
     locks.sort();
     locks.dedup();
@@ -130,8 +125,7 @@ fn variants_of_one_lock_are_measured_beside_each_other() {
 #[test]
 fn waits_are_shown_by_percentile_and_as_a_histogram() {
     let arguments = ["bench", "--workload", "gc-wait", "--threads", "2", "--yield-after-us", "1,200", "--rounds", "1"];
-    let run = ondeck(&[&arguments[..], &["--seconds", "0.05", "--lock", "std"]].concat());
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&[&arguments[..], &["--seconds", "0.05", "--lock", "std"]].concat());
     for word in ["p99.9", "spin-wait[yield_after_ns=200000]", "gc-wait/scan, 2 threads: how many waits", "us  ", "##"] {
         assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
     }
@@ -145,21 +139,11 @@ fn waits_are_shown_by_percentile_and_as_a_histogram() {
 
 #[test]
 fn attempts_have_a_row_for_each_form() {
-    let run = ondeck(&short(&["--workload", "monitor-try-enter,monitor-latency", "--format", "csv"]));
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&short(&["--workload", "monitor-try-enter,monitor-latency", "--format", "csv"]));
     for name in ["monitor-try-enter/thin,std,1", "monitor-try-enter/locked,pthread,1", "monitor-latency,std,2"] {
         assert!(run.stdout.contains(name), "no {name:?} in {}", run.stdout);
     }
     assert!(run.stderr.contains("monitor-latency takes 2 to 1024 threads"), "{}", run.stderr);
-}
-
-#[test]
-fn lists_have_one_line_each() {
-    for (what, name) in [("locks", "parking-lot"), ("workloads", "handoff-slow"), ("machines", "i7-13700h")] {
-        let run = ondeck(&["list", what]);
-        assert_eq!(run.code, Some(0));
-        assert!(run.stdout.contains(name) && !run.stdout.contains("\n\n"), "{}", run.stdout);
-    }
 }
 
 #[test]
@@ -185,7 +169,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_failed_run_keeps_its_finished_rows() {
-    let scratch = Scratch::new("failed");
+    let scratch = Scratch::new();
     let file = scratch.path("kept.csv");
     let bench = "bench --lock std --workload mutex-contention --threads 1,1024 --seconds 0.02 --rounds 1 --out";
     let shell = format!("ulimit -v 600000 && exec {} {bench} {file}", env!("CARGO_BIN_EXE_ondeck"));

@@ -1,27 +1,13 @@
 //! Signals to `ondeck` while it has a program run: whom they reach, and that they end nothing that is still to be written.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::common::{Scratch, command, signal, takes, until};
-use crate::library::library;
-use crate::programs::{compiled, may_trace};
+use crate::support::programs::{compiled, library, may_trace};
+use crate::support::{Scratch, command, signal, takes, until};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// Sends each signal that can be caught and stops nobody to its process group, and says which it did not get once.
-const TO_ITS_GROUP: &str = "#include <signal.h>\n#include <stdio.h>\n#include <unistd.h>\n\
-    static volatile int seen[65];\n\
-    static void count(int signal) { seen[signal]++; }\n\
-    static int is_sent(int i) {\n\
-        return i != SIGKILL && i != SIGSTOP && i != SIGTSTP && i != SIGTTIN && i != SIGTTOU && i != 32 && i != 33;\n}\n\
-    int main(void) {\n\
-        for (int i = 1; i <= 64; i++) signal(i, count);\n\
-        for (int i = 1; i <= 64; i++) if (is_sent(i)) kill(0, i);\n\
-        for (int i = 0; i < 10; i++) usleep(30000);\n\
-        for (int i = 1; i <= 64; i++) if (seen[i] != is_sent(i)) printf(\"signal %d: %d times\\n\", i, seen[i]);\n\
-        return 7;\n}\n";
 
 /// A profile of the program, in a process group of its own.
 fn profiled(flags: &[&str], words: &[&str]) -> Command {
@@ -36,8 +22,7 @@ fn recorded(flags: &[&str], words: &[&str]) -> Command {
 
 #[test]
 fn what_the_program_sends_to_its_group_reaches_it_once_and_ends_nobody() {
-    let scratch = Scratch::new("signals-group");
-    let program = compiled(&scratch, "group", TO_ITS_GROUP, &[]);
+    let program = compiled("group.c", &[]);
     let recorded = recorded(&[], &[&program]);
     let traced = may_trace().then(|| profiled(&["--futex"], &[&program]));
     for mut command in [Some(recorded), traced].into_iter().flatten() {
@@ -81,7 +66,7 @@ fn what_was_ignored_before_stays_ignored() {
 
 #[test]
 fn once_the_program_has_ended_a_signal_ends_what_is_still_to_be_written() {
-    let scratch = Scratch::new("signals-ended");
+    let scratch = Scratch::new();
     let place = scratch.path("place");
     // Nobody reads what is written at the end.
     let (_reader, mut writer) = std::io::pipe().unwrap();

@@ -1,6 +1,6 @@
 //! `ondeck sim`: what comes out does not depend on where or when, so it is compared to the last digit.
 
-use crate::common::{Run, Scratch, ondeck, words};
+use crate::support::{Run, Scratch, done, ondeck, words};
 use crate::usage::refused;
 use insta::assert_snapshot;
 
@@ -9,8 +9,7 @@ const TINY: &str =
     "sim --machine m1 --workload mutex-contention --lock go-tristate-sema,ondeck --threads 1,3 --seconds 0.001";
 
 fn sim(more: &[&str]) -> Run {
-    let run = ondeck(&[&words(TINY), more].concat());
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&[&words(TINY), more].concat());
     run
 }
 
@@ -44,7 +43,7 @@ fn shards_put_together_are_the_whole() {
         let part = |i| sim(&["--format", "csv", "--seeds", "2", "--shard", &format!("{i}/{n}")]).stdout;
         assert_eq!((1..=n).map(part).collect::<String>(), whole, "in {n} shards");
     }
-    let scratch = Scratch::new("shard");
+    let scratch = Scratch::new();
     let file = scratch.path("second.csv");
     sim(&["--shard", "2/2", "--out", &file]);
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("sim,m1,"), "only the first has the header");
@@ -53,7 +52,7 @@ fn shards_put_together_are_the_whole() {
 
 #[test]
 fn the_files_tell_the_machine_and_the_seeds() {
-    let scratch = Scratch::new("sim-files");
+    let scratch = Scratch::new();
     let (csv, json) = (scratch.path("a.csv"), scratch.path("a.json"));
     sim(&["--out", &csv, "--seeds", "2"]);
     sim(&["--out", &json, "--seeds", "2"]);
@@ -82,11 +81,10 @@ fn the_files_tell_the_machine_and_the_seeds() {
 
 #[test]
 fn a_trace_is_of_one_run() {
-    let scratch = Scratch::new("trace");
+    let scratch = Scratch::new();
     let file = scratch.path("trace.json");
     let one = ["sim", "--machine", "m1", "--workload", "handoff-slow", "--lock", "ondeck", "--seconds", "0.001"];
-    let run = ondeck(&[&one[..], &["--trace", &file]].concat());
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&[&one[..], &["--trace", &file]].concat());
     let trace: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 10));
     refused(&[&one[..], &["--trace", &file, "--seeds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
@@ -97,7 +95,7 @@ fn a_trace_is_of_one_run() {
 
 #[test]
 fn what_is_said_of_a_trace_that_is_cut_makes_it_whole() {
-    let scratch = Scratch::new("cut");
+    let scratch = Scratch::new();
     let file = scratch.path("trace.json");
     let one = ["sim", "--machine", "m1", "--workload", "mutex-contention", "--lock", "ondeck", "--threads", "8"];
     let traced = |seconds: &str| ondeck(&[&one[..], &["--trace", &file, "--seconds", seconds]].concat());
@@ -128,22 +126,20 @@ fn machines() {
         refused(&["sim", "--machine", "m1", "--cores", cores], &["--cores", "from 1 to 256"]);
     }
     refused(&["sim", "--machine", "m1", "--cores", "9"], &["--machine", "m1 has 8 hardware threads", "1 to 8"]);
-    let scratch = Scratch::new("machine");
+    let scratch = Scratch::new();
     let bad = scratch.write("bad.toml", "name = 3\n");
     refused(&["sim", "--machine", &bad], &["bad.toml"]);
 }
 
 #[test]
 fn a_report_draws_a_trace() {
-    let scratch = Scratch::new("drawn");
+    let scratch = Scratch::new();
     let (trace, results) = (scratch.path("trace.json"), scratch.path("results.csv"));
     let (page, pictures) = (scratch.path("page.html"), scratch.path("pictures"));
     let one = ["sim", "--machine", "m1", "--workload", "mutex-contention", "--lock", "ondeck", "--threads", "6"];
-    let run = ondeck(&[&one[..], &["--seconds", "0.001", "--trace", &trace, "--out", &results]].concat());
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = done(&[&one[..], &["--seconds", "0.001", "--trace", &trace, "--out", &results]].concat());
     for files in [&[trace.as_str()][..], &[results.as_str(), trace.as_str()]] {
-        let run = ondeck(&[&["report"], files, &["-o", &page, "--svg", &pictures, "--markdown"]].concat());
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let run = done(&[&["report"], files, &["-o", &page, "--svg", &pictures, "--markdown"]].concat());
         assert!(run.stderr.contains("timeline.svg: Who is at bat, awake and asleep: ondeck"), "{}", run.stderr);
         assert!(run.stdout.starts_with("## ondeck: mutex-contention, simulated\n"), "{}", run.stdout);
         assert!(run.stdout.contains("| thread | acquisitions | at bat | awake | dugout | outside |"), "{}", run.stdout);

@@ -1,7 +1,7 @@
 //! What the program prints, whole: output is documentation. Only what does not depend on the machine is printed by the
 //! program here; the rest is in the tests of `ondeck-workloads`, with a made-up machine.
 
-use crate::common::{command, ondeck};
+use crate::support::{command, ondeck};
 use insta::assert_snapshot;
 
 const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/report/testdata/toy-before.csv");

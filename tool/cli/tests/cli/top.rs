@@ -1,9 +1,8 @@
 //! `ondeck top`: lists without a terminal, a picture and keys with one, and an end that leaves nothing behind.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{self, Scratch, command, failed, n_in_futex, ondeck, takes, until};
-use crate::library::library;
-use crate::profiled::waiters;
+use crate::support::programs::{compiled, library, own_copy};
+use crate::support::{self, Scratch, command, failed, n_in_futex, ondeck, takes, until};
 use ondeck_rounds::RunningProcess;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -22,8 +21,7 @@ fn runs(program: &str) -> bool {
 
 #[test]
 fn without_a_terminal_there_is_a_list_each_second() {
-    let scratch = Scratch::new("top-lists");
-    let program = waiters(&scratch);
+    let program = compiled("waiters.c", &[]);
     let run = ondeck(&words(&[], &[&program, "3000"]));
     assert_eq!(run.code, Some(7), "{}", run.stderr);
     let lists: Vec<&str> = run.stdout.matches("waiters (process ").collect();
@@ -37,8 +35,8 @@ fn without_a_terminal_there_is_a_list_each_second() {
 
 #[test]
 fn a_signal_is_the_programs_too() {
-    let scratch = Scratch::new("top-signal");
-    let program = waiters(&scratch);
+    let scratch = Scratch::new();
+    let program = own_copy(&scratch, &compiled("waiters.c", &[]));
     for (signal, code) in [(libc::SIGTERM, 143), (libc::SIGINT, 130)] {
         let mut child =
             command(&words(&[], &[&program, "600000"])).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -46,7 +44,7 @@ fn a_signal_is_the_programs_too() {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         output.read_line(&mut String::new()).unwrap();
         assert!(runs(&program));
-        common::signal(&child, signal);
+        support::signal(&child, signal);
         output.read_to_string(&mut String::new()).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(code));
         assert!(!runs(&program));
@@ -55,7 +53,7 @@ fn a_signal_is_the_programs_too() {
 
 #[test]
 fn what_the_program_prints_goes_to_a_file() {
-    let scratch = Scratch::new("top-output");
+    let scratch = Scratch::new();
     let file = scratch.path("out.txt");
     let run = ondeck(&words(&["--output", &file], &["sh", "-c", "echo one; echo two >&2; exit 3"]));
     assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""), "{}", run.stderr);
@@ -82,8 +80,8 @@ fn in_terminal(words: &[&str]) -> Option<std::process::Child> {
 
 #[test]
 fn in_a_terminal_there_is_a_picture_until_a_key_ends_it() {
-    let scratch = Scratch::new("top-terminal");
-    let program = waiters(&scratch);
+    let scratch = Scratch::new();
+    let program = own_copy(&scratch, &compiled("waiters.c", &[]));
     for (key, code) in [("q", 0), ("\x03", 130)] {
         let Some(mut child) = in_terminal(&words(&[], &[&program, "600000"])) else { return };
         let mut keyboard = child.stdin.take().unwrap();
@@ -115,11 +113,11 @@ fn in_a_terminal_there_is_a_picture_until_a_key_ends_it() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_process_that_runs_already_is_seen_and_runs_on() {
-    if !crate::programs::may_trace() {
+    if !crate::support::programs::may_trace() {
         return;
     }
-    let scratch = Scratch::new("top-guest");
-    let program = crate::kernel::c_program(&scratch, &[]);
+    let scratch = Scratch::new();
+    let program = own_copy(&scratch, &compiled("waits.c", &[]));
     let guest =
         RunningProcess::start(Command::new(&program).arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
     let top = ["top", "--pid", &guest.pid().to_string()];
@@ -129,7 +127,7 @@ fn a_process_that_runs_already_is_seen_and_runs_on() {
     while !seen.contains("\n held ") || !seen.contains("woken by hold 100 %") {
         assert!(output.read_line(&mut seen).unwrap() > 0, "{seen}");
     }
-    common::signal(&child, libc::SIGINT);
+    support::signal(&child, libc::SIGINT);
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&ended.stderr).contains("`held`"), "{seen}");
@@ -138,28 +136,9 @@ fn a_process_that_runs_already_is_seen_and_runs_on() {
     failed(&ondeck(&["top", "--pid", "1", "--lock", "ondeck"]), 2, &["--lock"]);
 }
 
-/// Two threads that wait for each other, in a process that ends after some seconds.
-const CIRCLE: &str = r"
-#include <pthread.h>
-#include <unistd.h>
-static pthread_barrier_t both;
-static pthread_mutex_t accounts = PTHREAD_MUTEX_INITIALIZER, totals = PTHREAD_MUTEX_INITIALIZER;
-void *deposit(void *none) { pthread_mutex_lock(&accounts); pthread_barrier_wait(&both); pthread_mutex_lock(&totals); return none; }
-void *withdraw(void *none) { pthread_mutex_lock(&totals); pthread_barrier_wait(&both); pthread_mutex_lock(&accounts); return none; }
-int main(void) {
-    pthread_t one, other;
-    pthread_barrier_init(&both, 0, 2);
-    pthread_create(&one, 0, deposit, 0);
-    pthread_create(&other, 0, withdraw, 0);
-    sleep(5);
-    _exit(0);
-}
-";
-
 #[test]
 fn who_waits_for_whom_is_said_while_a_program_hangs() {
-    let scratch = Scratch::new("top-hangs");
-    let program = crate::programs::compiled(&scratch, "circle", CIRCLE, &[]);
+    let program = compiled("circle.c", &[]);
     let run = command(&words(&[], &[&program])).env("COLUMNS", "80").output().unwrap();
     let lists = String::from_utf8(run.stdout).unwrap();
     let plain = lists.replace('\n', " ");
@@ -172,11 +151,10 @@ fn who_waits_for_whom_is_said_while_a_program_hangs() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_process_that_hangs_already_is_explained() {
-    if !crate::programs::may_trace() {
+    if !crate::support::programs::may_trace() {
         return;
     }
-    let scratch = Scratch::new("top-hangs-already");
-    let program = crate::programs::compiled(&scratch, "circle", CIRCLE, &[]);
+    let program = compiled("circle.c", &[]);
     let mut child = Command::new(&program).spawn().unwrap();
     until("both threads wait", || n_in_futex(child.id()) == 2);
     let run = ondeck(&["top", "--pid", &child.id().to_string()]);

@@ -1,9 +1,8 @@
 //! `ondeck profile --try`: both kinds of locks in turn, what is said of them, and that nothing is left behind.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::common::{self, Run, Scratch, command, failed, ondeck, takes, until};
-use crate::library::library;
-use crate::programs::compiled;
+use crate::support::programs::{compiled, library};
+use crate::support::{self, Run, Scratch, command, failed, ondeck, takes, until};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
@@ -24,34 +23,9 @@ fn sh(script: &str) -> Run {
 /// Whether the library is in a shell's environment.
 const WITH_ONDECK: &str = "case $LD_PRELOAD in *ondeck*)";
 
-/// A program that waits for another time with the library than without, so that it is known which is faster.
-const SLEEPER: &str = r#"
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-int main(int argc, char **argv)
-{
-    const char *preloaded = getenv("LD_PRELOAD");
-    int has_ondeck = preloaded && strstr(preloaded, "ondeck");
-    pthread_mutex_lock(&mutex);
-    usleep(1000 * atoi(argv[1 + has_ondeck * (argc > 2)]));
-    pthread_mutex_unlock(&mutex);
-    puts("done");
-    return 0;
-}
-"#;
-
-fn sleeper(scratch: &Scratch) -> String {
-    compiled(scratch, "sleeper", SLEEPER, &[])
-}
-
 #[test]
 fn the_faster_locks_are_named_first() {
-    let scratch = Scratch::new("trial-verdict");
-    let program = sleeper(&scratch);
+    let program = compiled("sleeper.c", &[]);
     // Apart by so much that a busy machine does not matter.
     for (times, verdict, next) in [
         (["600", "50"], "Faster: ondeck's locks made ", "\nondeck run --library "),
@@ -87,7 +61,7 @@ fn a_printed_number_is_compared_as_run_times_are() {
     let run = with(&["--metric", "ops.*"], &["sh", "-c", &fixed_time("echo ops: $n >&2")]);
     assert!(run.stdout.starts_with("Better: "), "{} {}", run.stdout, run.stderr);
     // The command that is shown for such programs works as it is.
-    let scratch = Scratch::new("trial-fixed");
+    let scratch = Scratch::new();
     let count = scratch.path("count");
     let script = format!("sleep 0.15; echo x >>{count}; echo \"ops/s: $(wc -l <{count})\"");
     let run = sh(&script);
@@ -117,7 +91,7 @@ fn a_number_that_is_not_there_ends_the_trial() {
 
 #[test]
 fn rounds_are_as_many_as_asked_for_and_too_few_say_nothing() {
-    let scratch = Scratch::new("trial-rounds");
+    let scratch = Scratch::new();
     let log = scratch.path("log");
     let script = format!("{WITH_ONDECK} echo ondeck;; *) echo glibc;; esac >>{log}");
     let run = with(&["--rounds", "2"], &["sh", "-c", &script]);
@@ -133,7 +107,7 @@ fn another_output_with_ondecks_locks_is_a_fault() {
     let run = sh(&format!("echo same; {WITH_ONDECK} echo two;; *) echo one;; esac"));
     failed(&run, 1, &["line 2 of standard output: `one` with glibc's locks, `two` with ondeck's."]);
     assert!(run.stdout.contains("\n ondeck ") && !run.stdout.contains("ondeck run"), "{}", run.stdout);
-    let scratch = Scratch::new("trial-varies");
+    let scratch = Scratch::new();
     let count = format!("echo x >>{0}; wc -l <{0}", scratch.path("count"));
     let run = sh(&count);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -149,7 +123,7 @@ fn a_program_that_fails_ends_the_trial() {
     failed(&sh("kill -TERM $$"), 128 + 15, &["sh was killed by SIGTERM", "glibc's own locks"]);
     failed(&sh(&format!("{WITH_ONDECK} exit 4;; esac")), 1, &["with ondeck's locks sh ended with exit code 4"]);
     failed(&sh(&format!("{WITH_ONDECK} kill -SEGV $$;; esac")), 1, &["with ondeck's locks sh was killed by SIGSEGV"]);
-    let scratch = Scratch::new("trial-later");
+    let scratch = Scratch::new();
     let once = scratch.path("once");
     failed(
         &sh(&format!("test ! -e {once}.two || exit 5; test ! -e {once} || touch {once}.two; touch {once}")),
@@ -160,7 +134,7 @@ fn a_program_that_fails_ends_the_trial() {
 
 #[test]
 fn a_file_is_read_by_each_run_from_the_same_place() {
-    let scratch = Scratch::new("trial-input");
+    let scratch = Scratch::new();
     let (file, log) = (scratch.write("input", "skipped\nread\n"), scratch.path("log"));
     let script = format!("cat >>{log}");
     let mut input = File::open(file).unwrap();
@@ -181,7 +155,7 @@ fn a_file_is_read_by_each_run_from_the_same_place() {
 
 #[test]
 fn an_interrupt_ends_the_program_and_its_children() {
-    let scratch = Scratch::new("trial-interrupt");
+    let scratch = Scratch::new();
     let pid = scratch.path("pid");
     let script = format!("sleep 600 & echo $! >{pid}.new; mv {pid}.new {pid}; wait");
     for signal in [libc::SIGINT, libc::SIGTERM] {
@@ -189,7 +163,7 @@ fn an_interrupt_ends_the_program_and_its_children() {
         let child = command(&arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         until("its handlers", || takes(&child, &[signal]));
         until("the program's child", || Path::new(&pid).is_file());
-        common::signal(&child, signal);
+        support::signal(&child, signal);
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), stderr.lines().count()), (Some(128 + signal), 1), "{stderr}");

@@ -1,10 +1,19 @@
-//! Running the program as its users do.
+//! What tests of the program share: running it as its users do, and programs in C for it to watch.
 
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+#[path = "../../../../proof/testprograms/library.rs"]
+mod library;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+pub(crate) mod programs;
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// What a run left.
 pub(crate) struct Run {
@@ -30,9 +39,22 @@ pub(crate) fn words(line: &str) -> Vec<&str> {
 
 /// Runs the program to its end.
 pub(crate) fn ondeck(arguments: &[&str]) -> Run {
-    let output = command(arguments).output().expect("the program can be started");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("all output is text");
-    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    run(&mut command(arguments))
+}
+
+/// The same, which must be a success.
+#[track_caller]
+pub(crate) fn done(arguments: &[&str]) -> Run {
+    let run = ondeck(arguments);
+    assert_eq!(run.code, Some(0), "{arguments:?}: {}", run.stderr);
+    run
+}
+
+/// Runs a command to its end.
+pub(crate) fn run(command: &mut Command) -> Run {
+    let Output { status, stdout, stderr } = command.output().expect("the program can be started");
+    let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).expect("all output is text"));
+    Run { code: status.code(), stdout, stderr }
 }
 
 /// The run has failed with this code, and its one line has all the words.
@@ -77,19 +99,22 @@ pub(crate) fn n_in_futex(process: impl std::fmt::Display) -> usize {
     calls.filter(|call| call.starts_with(&futex)).count()
 }
 
-/// An example of another package, as its users would build it: with optimisation, and recording.
-pub(crate) fn recording_example(package: &str, name: &str) -> String {
-    // Beside what else is built: the tests hold no lock of cargo's.
+/// What cargo makes of these words as users would have it, with optimisation: beside what else is built, as the tests hold no
+/// lock of cargo's.
+pub(crate) fn built(directory: &str, words: &[&str]) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--features", "record", "--example", name, "--target-dir"])
-        .arg(&target)
-        // A package's name may be another one's too.
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates").join(package))
-        .status()
-        .unwrap();
-    assert!(status.success(), "the program cannot be built");
-    target.join("release/examples").join(name).to_str().unwrap().to_owned()
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--target-dir"]).arg(&target).args(words);
+    // A package's name may be another one's too.
+    cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates").join(directory));
+    assert!(cargo.status().unwrap().success(), "{words:?} cannot be built");
+    target.join("release")
+}
+
+/// An example of another package, which records.
+pub(crate) fn recording_example(package: &str, name: &str) -> String {
+    let built = built(package, &["--features", "record", "--example", name]);
+    built.join("examples").join(name).to_str().unwrap().to_owned()
 }
 
 /// Whether the program takes these signals itself by now: before, they would end it.
@@ -120,18 +145,18 @@ pub(crate) fn calibration() -> &'static (Run, PathBuf) {
 }
 
 /// A directory of its own for one test, removed afterwards.
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
-    pub(crate) fn new(name: &str) -> Self {
-        let directory = std::env::temp_dir().join(format!("ondeck-cli-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir_all(&directory).expect("the temporary directory can be written");
-        Scratch(directory)
+    pub(crate) fn new() -> Self {
+        let mut builder = tempfile::Builder::new();
+        // Other users may read what is in it.
+        builder.prefix("ondeck-cli-").permissions(Permissions::from_mode(0o755));
+        Scratch(builder.tempdir().expect("there is room for temporary files"))
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().expect("a path of plain characters").to_string()
+        self.0.path().join(name).to_str().expect("a path of plain characters").to_owned()
     }
 
     /// Writes a file and gives its path.
@@ -143,21 +168,15 @@ impl Scratch {
 
     /// Names of all files, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
-        Scratch::names_in(self.0.to_str().expect("a path of plain characters"))
+        Scratch::names_in(&self.path(""))
     }
 
     /// Names of all files of a directory, sorted.
     pub(crate) fn names_in(directory: &str) -> Vec<String> {
         let entries = std::fs::read_dir(directory).expect("the directory exists");
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned()).collect();
+        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("it can be listed").file_name();
+        let mut names: Vec<String> = entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
         names.sort();
         names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,9 +1,13 @@
-//! Programs in C that tests make, and what is told of their runs.
-#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+//! The programs in `tests/programs`, and what is told of their runs.
 
-use crate::common::{Run, Scratch, ondeck};
+pub(crate) use super::library::library;
+use super::{Run, Scratch, ondeck};
 use ondeck_profile::Profile;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Says which test is left out for want of something.
 pub(crate) fn skipped(what: &str) {
@@ -27,22 +31,64 @@ pub(crate) fn may_trace() -> bool {
     may
 }
 
-/// The profile of a program, and its run.
-pub(crate) fn profiled(scratch: &Scratch, arguments: &[&str]) -> (Profile, Run) {
+/// The profile that these flags and words of `ondeck profile` give, and the run.
+pub(crate) fn profiled(arguments: &[&str]) -> (Profile, Run) {
+    let scratch = Scratch::new();
     let json = scratch.path("profile.json");
     let run = ondeck(&[&["profile", "--format", "json", "--out", &json], arguments].concat());
-    let text = std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{error}: {}", run.stderr));
-    (ondeck_profile::json::from_json(&text).unwrap(), run)
+    assert!(Path::new(&json).is_file(), "{}", run.stderr);
+    (profile_in(&json), run)
 }
 
-/// Where `sleepers.h` is.
-pub(crate) const HEADERS: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/tests/cli");
+/// The same with the library in the program that the words name.
+pub(crate) fn recorded(flags: &[&str], words: &[&str]) -> (Profile, Run) {
+    profiled(&[&["--library", library()], flags, &["--"], words].concat())
+}
 
-/// A program of this name from its source in C.
+/// The profile in a file.
+pub(crate) fn profile_in(json: &str) -> Profile {
+    ondeck_profile::json::from_json(&std::fs::read_to_string(json).unwrap()).unwrap()
+}
+
+/// A source, or the directory of `sleepers.h`.
+pub(crate) fn source(name: &str) -> String {
+    format!("{}/tests/programs/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A program of `tests/programs`, made once with these flags: who changes its file takes a copy.
 #[track_caller]
-pub(crate) fn compiled(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) -> String {
-    let (source, program) = (scratch.write(&format!("{name}.c"), source), scratch.path(name));
-    let usual = ["-g", "-O1", "-pthread", HEADERS, "-o", &program, &source];
-    assert!(Command::new("cc").args(usual).args(flags).status().unwrap().success());
-    program
+pub(crate) fn compiled(name: &str, flags: &[&str]) -> String {
+    try_compiled(name, flags).unwrap_or_else(|| panic!("{name} {flags:?} cannot be compiled"))
+}
+
+/// The same where not every compiler can do it: then it is said what is left out.
+pub(crate) fn try_compiled(name: &str, flags: &[&str]) -> Option<String> {
+    static MADE: LazyLock<Mutex<HashMap<(String, u64), Option<String>>>> = LazyLock::new(Mutex::default);
+    let mut hasher = DefaultHasher::new();
+    flags.hash(&mut hasher);
+    let key = (name.to_owned(), hasher.finish());
+    let make = || {
+        let (stem, kind) = name.split_once('.').expect("a source has an ending");
+        let program = if flags.contains(&"-shared") { format!("{stem}.so") } else { stem.to_owned() };
+        let own = format!("{}/{}/{kind}-{:x}", env!("CARGO_TARGET_TMPDIR"), env!("CARGO_CRATE_NAME"), key.1);
+        std::fs::create_dir_all(&own).unwrap();
+        let program = Path::new(&own).canonicalize().unwrap().join(program).to_str().unwrap().to_owned();
+        let mut compiler = Command::new(if kind == "cpp" { "c++" } else { "cc" });
+        let headers = format!("-I{}", source(""));
+        compiler.args(["-g", "-O1", "-pthread", &headers, "-o", &program, &source(name)]).args(flags);
+        let output = compiler.output().unwrap();
+        if !output.status.success() {
+            skipped(&format!("what this says is missing: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        output.status.success().then_some(program)
+    };
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(key.clone()).or_insert_with(make).clone()
+}
+
+/// A copy of a program under its own name, for who looks for it or changes its file.
+pub(crate) fn own_copy(scratch: &Scratch, program: &str) -> String {
+    let copy = scratch.path(Path::new(program).file_name().unwrap().to_str().unwrap());
+    std::fs::copy(program, &copy).unwrap();
+    copy
 }
