@@ -102,16 +102,7 @@ fn no_room(max_mb: u32, temporary: &Path, memory_mb: u64, temporary_mb: u64) -> 
 }
 
 fn free_bytes(directory: &Path) -> u64 {
-    use std::os::unix::ffi::OsStrExt;
-    let Ok(path) = std::ffi::CString::new(directory.as_os_str().as_bytes()) else { return 0 };
-    let mut room = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
-    // SAFETY: a string of C, and room for the answer.
-    if unsafe { libc::statvfs(path.as_ptr(), room.as_mut_ptr()) } != 0 {
-        return 0;
-    }
-    // SAFETY: filled by the call.
-    let room = unsafe { room.assume_init() };
-    room.f_bavail * room.f_frsize
+    rustix::fs::statvfs(directory).map_or(0, |room| room.f_bavail * room.f_frsize)
 }
 
 /// A program that runs, and what it records.

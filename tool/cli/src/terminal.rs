@@ -51,8 +51,7 @@ pub(crate) fn for_user(text: &str) -> String {
 }
 
 pub(crate) fn is_root() -> bool {
-    // SAFETY: always may be called.
-    unsafe { libc::geteuid() == 0 }
+    rustix::process::geteuid().is_root()
 }
 
 /// What the program's own command may have stays.

@@ -163,24 +163,19 @@ fn is_glibc(loader: &[u8]) -> bool {
 fn judge_rights(path: &Path, metadata: &std::fs::Metadata) -> Result<(), String> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2000;
-    // SAFETY: always may be called.
-    let user = unsafe { libc::geteuid() };
-    // SAFETY: always may be called.
-    let group = unsafe { libc::getegid() };
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     let has = |bit: u32| metadata.mode() & bit != 0;
-    if has(SET_USER) && metadata.uid() != user || has(SET_GROUP) && metadata.gid() != group {
+    if has(SET_USER) && metadata.uid() != user.as_raw() || has(SET_GROUP) && metadata.gid() != group.as_raw() {
         return Err("it runs with the rights of another user or group, so the loader ignores LD_PRELOAD".to_owned());
     }
-    if user != 0 && has_capabilities(path) {
+    if !user.is_root() && has_capabilities(path) {
         return Err("it has file capabilities, so the loader ignores LD_PRELOAD".to_owned());
     }
     Ok(())
 }
 
 fn has_capabilities(path: &Path) -> bool {
-    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: strings of C; without room for a value the call tells its length.
-    unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }
+    rustix::fs::getxattr_query(path, "security.capability").is_ok_and(|length| length > 0)
 }
 
 #[cfg(test)]
@@ -294,8 +289,7 @@ mod tests {
         let path = script(&directory, "mine", "#!/bin/sh\n", 0o4755);
         assert_eq!(judge_rights(&path, &path.metadata().unwrap()), Ok(()), "its user is the caller");
         let su = Path::new("/bin/su");
-        // SAFETY: always may be called.
-        if su.exists() && unsafe { libc::geteuid() } != 0 {
+        if su.exists() && !rustix::process::geteuid().is_root() {
             assert!(judge_rights(su, &su.metadata().unwrap()).unwrap_err().contains("rights"));
         }
     }

@@ -1,5 +1,6 @@
 //! One run of a command: its time, its CPU time and how it ended. Nothing of it is left behind.
 
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
@@ -60,7 +61,7 @@ pub enum RunFailure {
 /// A running process that leads a group of its own. Dropped, it is killed with its group.
 #[derive(Debug)]
 pub struct RunningProcess {
-    pid: libc::pid_t,
+    pid: Pid,
     started: Instant,
     has_ended: bool,
 }
@@ -84,14 +85,13 @@ impl RunningProcess {
         // SAFETY: between fork and exec it makes one system call and touches no memory that another thread may have locked.
         unsafe { command.pre_exec(die) };
         let started = Instant::now();
-        let child = command.spawn()?;
-        let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+        let pid = Pid::from_child(&command.spawn()?);
         Ok(RunningProcess { pid, started, has_ended: false })
     }
 
     /// Its number.
     pub fn pid(&self) -> libc::pid_t {
-        self.pid
+        self.pid.as_raw_pid()
     }
 
     /// Whether its status was taken.
@@ -107,67 +107,45 @@ impl RunningProcess {
     /// Whether it ends within this time. It stays as a zombie, so that its number is not given away.
     pub fn is_over(&self, within: Duration) -> bool {
         #[cfg(target_os = "linux")]
-        if let Some(is_over) = self.is_over_by_kernel(within) {
-            return is_over;
+        // Not with an old kernel, or in a container that forbids the call.
+        if let Ok(fd) = rustix::process::pidfd_open(self.pid, rustix::process::PidfdFlags::empty()) {
+            use rustix::event::{PollFd, PollFlags, poll};
+            let timeout = within.try_into().ok();
+            return poll(&mut [PollFd::new(&fd, PollFlags::IN)], timeout.as_ref()).is_ok_and(|n_ready| n_ready > 0);
         }
         self.is_over_by_looking(within)
-    }
-
-    /// `None` with an old kernel, or in a container that forbids the call.
-    #[cfg(target_os = "linux")]
-    fn is_over_by_kernel(&self, within: Duration) -> Option<bool> {
-        // SAFETY: the call takes numbers only; `pid` is our child, which nobody else waits for.
-        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) };
-        let fd = libc::c_int::try_from(fd).ok().filter(|fd| *fd >= 0)?;
-        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let timeout = libc::c_int::try_from(within.as_millis()).unwrap_or(libc::c_int::MAX);
-        // SAFETY: `poll` is one entry, as said, and outlives the call.
-        let n_ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
-        // SAFETY: this function has opened `fd`, and nobody else knows it.
-        unsafe { libc::close(fd) };
-        Some(n_ready > 0)
     }
 
     /// The same, with one look each millisecond.
     fn is_over_by_looking(&self, within: Duration) -> bool {
         const GAP: Duration = Duration::from_millis(1);
         let begin = Instant::now();
-        let (id, how) = (self.pid.unsigned_abs(), libc::WEXITED | libc::WNOHANG | libc::WNOWAIT);
-        loop {
-            // SAFETY: numbers and addresses, for which all zeroes is a value.
-            let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-            // SAFETY: `info` outlives the call; the process is our child, which nobody else waits for.
-            let failed = unsafe { libc::waitid(libc::P_PID, id, &raw mut info, how) } != 0;
-            // SAFETY: the call has filled it, or it is all zeroes.
-            if failed || unsafe { info.si_pid() } != 0 {
-                return true;
-            }
+        while matches!(self.look(WaitIdOptions::EXITED), Ok(None)) {
             if begin.elapsed() >= within {
                 return false;
             }
             std::thread::sleep(GAP);
         }
+        true
+    }
+
+    /// What has happened to it of that kind. It stays as it is.
+    fn look(&self, kind: WaitIdOptions) -> rustix::io::Result<Option<WaitIdStatus>> {
+        waitid(WaitId::Pid(self.pid), kind | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT)
     }
 
     /// Whether it was stopped as it reads from the terminal or changes it. Its group is not the one in front.
     fn wants_terminal(&self) -> bool {
-        // SAFETY: numbers and addresses, for which all zeroes is a value.
-        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let how = libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: `info` outlives the call; the process is our child, which nobody else waits for.
-        let failed = unsafe { libc::waitid(libc::P_PID, self.pid.unsigned_abs(), &raw mut info, how) } != 0;
-        // SAFETY: the call has filled it, or it is all zeroes.
-        let pid = unsafe { info.si_pid() };
-        // SAFETY: as before.
-        let signal = unsafe { info.si_status() };
-        !failed && pid != 0 && [libc::SIGTTIN, libc::SIGTTOU].contains(&signal)
+        let status = self.look(WaitIdOptions::STOPPED).ok().flatten();
+        let signal = status.and_then(|status| status.stopping_signal());
+        signal.is_some_and(|signal| [libc::SIGTTIN, libc::SIGTTOU].contains(&signal))
     }
 
     /// Sends a signal to it and to those of its children that are in its group.
     pub fn signal(&self, signal: i32) {
         if !self.has_ended {
             // SAFETY: takes numbers only; it leads the group and was not waited for, so both numbers are its own.
-            unsafe { libc::kill(-self.pid, signal) };
+            unsafe { libc::kill(-self.pid(), signal) };
         }
     }
 
@@ -214,8 +192,8 @@ impl RunningProcess {
         let mut rusage: libc::rusage = unsafe { std::mem::zeroed() };
         loop {
             // SAFETY: both places outlive the call; the process is our child and was not waited for.
-            let pid = unsafe { libc::wait4(self.pid, &raw mut status, 0, &raw mut rusage) };
-            if pid == self.pid {
+            let pid = unsafe { libc::wait4(self.pid(), &raw mut status, 0, &raw mut rusage) };
+            if pid == self.pid() {
                 break;
             }
             let error = io::Error::last_os_error();

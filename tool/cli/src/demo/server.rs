@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::terminal::print;
+use rustix::time::{ClockId, clock_gettime};
 use std::cell::UnsafeCell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -115,8 +116,6 @@ fn answers(first: u64, is_over: &AtomicBool) -> u64 {
 
 /// CPU time of this process until now.
 fn cpu_ns() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: room for a time.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }

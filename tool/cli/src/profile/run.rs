@@ -3,6 +3,7 @@
 use crate::exit::Exit;
 use ondeck_launch::Refusal;
 use ondeck_profile::Run;
+use rustix::time::{ClockId, clock_gettime};
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -20,9 +21,7 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
 
 /// The monotonic clock, as recordings have it.
 pub(crate) fn now_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: room for a time.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
