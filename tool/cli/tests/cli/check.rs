@@ -1,10 +1,8 @@
 //! `ondeck check`, with a budget in which figures mean little and files mean all that they should.
 
-use crate::support::{Scratch, calibration, command, done, signal, takes, until, worked};
+use crate::support::{Run, Scratch, calibration, command, done, interrupted};
 use crate::usage::refused;
 use ondeck_report::inputs::Inputs;
-use std::io::Read;
-use std::process::Stdio;
 
 /// One lock of ours and one of others, in two settings.
 const TINY: [&str; 11] = [
@@ -59,7 +57,7 @@ fn a_check_tells_prints_and_writes_what_it_found() {
     assert!(page.contains("measured and simulated") && page.contains("How far is the simulation to be believed here?"));
     what_is_given_away(&std::fs::read_to_string(&given).unwrap());
     // A file of a check is one of results.
-    let compared = done(&["compare", &rows, &given]);
+    done(&["compare", &rows, &given]);
 }
 
 /// The calibration and the verdict are in it, and nothing that tells whose machine it is.
@@ -89,7 +87,7 @@ fn a_calibration_may_be_given() {
     let file = scratch.path("here.toml");
     std::fs::copy(&calibration().1, &file).unwrap();
     let given = scratch.path("given.json");
-    let run = done(&[&TINY[..], &["--machine", &file, "--contribute", &given]].concat());
+    done(&[&TINY[..], &["--machine", &file, "--contribute", &given]].concat());
     let value: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&given).unwrap()).unwrap();
     assert_eq!(value["calibration"].as_str().unwrap(), std::fs::read_to_string(&file).unwrap());
     let simulate = |arguments: &[&str]| {
@@ -120,14 +118,8 @@ fn interrupted_check(ticks: u64) -> String {
     let words =
         ["check", "--workload", "solo,mutex-contention", "--lock", "std", "--threads", "2", "--seconds", "0.01"];
     let more = ["--rounds", "1", "--seeds", "10000", "--machine", machine, "--out", &rows, "--contribute", &given];
-    let mut child =
-        command(&[&words[..], &more].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("seconds of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= ticks);
-    signal(&child, libc::SIGINT);
-    let (mut shown, mut said) = (String::new(), String::new());
-    child.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    let Run { code, stdout: shown, stderr: said } = interrupted(&[&words[..], &more].concat(), libc::SIGINT, ticks);
+    assert_eq!(code, Some(130), "{said}");
     assert!(shown.starts_with("The run ended early, so this is a part of it.\n"), "{shown}");
     assert_eq!(scratch.names(), ["rows.csv.partial", "rows.csv.partial.fingerprint.json"]);
     shown

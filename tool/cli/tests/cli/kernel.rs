@@ -4,11 +4,11 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::support::programs::{compiled, library, may_trace, profiled, skipped, source};
-use crate::support::{Scratch, command, failed, ondeck, refused, run, signal, takes, until};
+use crate::support::{
+    Scratch, command, failed, full_pipe, ondeck, refused, run, signal, takes, until, until_it_writes,
+};
 use ondeck_profile::{LockKind, Profile, WaitKind};
 use ondeck_rounds::RunningProcess;
-use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -270,19 +270,14 @@ fn a_second_signal_ends_what_is_still_to_be_written() {
     let pid = guest.pid().to_string();
     for (arguments, number) in [(&["profile", "--format", "json"][..], libc::SIGINT), (&["top"], libc::SIGTERM)] {
         // Nobody reads what is written at the end.
-        let (_reader, mut writer) = std::io::pipe().unwrap();
-        // SAFETY: a pipe that is open.
-        assert_eq!(unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) }, 4096);
-        writer.write_all(&[0; 4096]).unwrap();
+        let (_reader, writer) = full_pipe();
         let full = || Stdio::from(writer.try_clone().unwrap());
         let is_top = arguments[0] == "top";
         let (out, err) = if is_top { (Stdio::null(), full()) } else { (full(), Stdio::null()) };
         let mut child = command(&[arguments, &["--pid", &pid]].concat()).stdout(out).stderr(err).spawn().unwrap();
         until("its handlers", || takes(&child, &[number]));
         signal(&child, number);
-        let writes = format!("1 {:#x} ", if is_top { 2 } else { 1 });
-        let path = format!("/proc/{}/syscall", child.id());
-        until("it writes", || std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(&writes)));
+        until_it_writes(&child, if is_top { 2 } else { 1 });
         signal(&child, number);
         assert_eq!(child.wait().unwrap().signal(), Some(number), "{arguments:?}");
     }

@@ -1,9 +1,8 @@
 //! What an interrupted run leaves, and how another goes on from it.
 
-use crate::support::{self, Scratch, command, done, signal, takes, until, words, worked};
+use crate::support::{Run, Scratch, command, done, interrupted, signal, takes, until, words};
 use crate::usage::refused;
 use ondeck_report::output::{Format, OutFile, read};
-use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -12,16 +11,8 @@ const BENCH: &str = "bench --lock std --workload solo --seconds 0.02 --rounds 50
 const SIM: &str =
     "sim --machine m1 --lock mcs,ondeck --workload mutex-contention --threads 2 --seconds 0.001 --seeds 5000";
 
-/// What a signal leaves of a run that has worked for a second: exit code, standard output and standard error.
-fn interrupted(arguments: &[&str], signal: i32) -> (Option<i32>, String, String) {
-    let mut child = command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("a second of work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= 100);
-    support::signal(&child, signal);
-    let (mut shown, mut said) = (String::new(), String::new());
-    child.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    (child.wait().unwrap().code(), shown, said)
-}
+/// A second of work.
+const SECOND: u64 = 100;
 
 #[test]
 fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
@@ -30,7 +21,7 @@ fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
         let scratch = Scratch::new();
         let (file, page) = (scratch.write("kept.csv", "an old file\n"), scratch.write("page.html", "an old page"));
         let arguments = [&run[..], &["--out", &file, "--report", &page]].concat();
-        let (ended, table, said) = interrupted(&arguments, signal);
+        let Run { code: ended, stdout: table, stderr: said } = interrupted(&arguments, signal, SECOND);
         assert_eq!(ended, Some(code), "{said}");
         let again = format!("\nNext, finish the run:\nondeck {} --resume\n", arguments.join(" "));
         assert!(table.ends_with(&again), "{table}");
@@ -46,7 +37,7 @@ fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
         refused(&[&arguments[..], &["--resume", "--format", "csv"]].concat(), &["another command: ondeck", "remove"]);
         // Going on and being interrupted again loses nothing either.
         let resumed = [&arguments[..], &["--resume"]].concat();
-        let (ended, table, _) = interrupted(&resumed, signal);
+        let Run { code: ended, stdout: table, .. } = interrupted(&resumed, signal, SECOND);
         assert_eq!(ended, Some(code));
         assert!(table.ends_with(&again), "{table}");
         let (after, _) = read(Path::new(&format!("{file}.partial"))).unwrap();
@@ -61,7 +52,7 @@ fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
 
 #[test]
 fn without_a_file_what_is_finished_is_printed() {
-    let (code, table, said) = interrupted(&words(BENCH), libc::SIGTERM);
+    let Run { code, stdout: table, stderr: said } = interrupted(&words(BENCH), libc::SIGTERM, SECOND);
     assert_eq!(code, Some(143), "{said}");
     assert!(table.contains("solo") && table.contains("--out FILE.csv"), "{table}");
     refused(&["bench", "--resume"], &["--resume", "--out"]);

@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::support::programs::{compiled, library, profile_in, recorded, try_compiled};
-use crate::support::{self, Run, Scratch, command, done, ondeck, signal, takes, until};
+use crate::support::{self, Run, Scratch, command, done, ignoring, ondeck, signal, takes, until};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -183,15 +183,8 @@ fn probes_are_named_on_demand() {
 /// As a daemon starts us that ignores the ends of its children.
 #[test]
 fn the_end_of_the_program_is_heard_though_it_is_ignored_by_who_started_us() {
-    use std::os::unix::process::CommandExt;
     let mut profile = command(&["profile", "--library", library(), "--no-prediction", "--", "sh", "-c", "exit 3"]);
-    let ignore = || {
-        // SAFETY: takes numbers only.
-        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-        Ok(())
-    };
-    // SAFETY: it only makes a call that a forked child may make.
-    unsafe { profile.pre_exec(ignore) };
+    let profile = ignoring(&mut profile, libc::SIGCHLD);
     assert_eq!(profile.output().unwrap().status.code(), Some(3));
 }
 

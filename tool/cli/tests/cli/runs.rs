@@ -105,8 +105,7 @@ fn out_takes_units_and_a_file_at_once() {
     let scratch = Scratch::new();
     let file = scratch.path("sections.csv");
     let arguments = ["bench", "--workload", "sections", "--cs", "20", "--out", "60", "--out", &file];
-    let run =
-        done(&[&arguments[..], &["--lock", "std", "--threads", "2", "--seconds", "0.02", "--rounds", "1"]].concat());
+    done(&[&arguments[..], &["--lock", "std", "--threads", "2", "--seconds", "0.02", "--rounds", "1"]].concat());
     assert!(std::fs::read_to_string(&file).unwrap().contains(",sections/cs20-out60,std,2,"));
 }
 

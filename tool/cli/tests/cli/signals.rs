@@ -2,9 +2,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::support::programs::{compiled, library, may_trace};
-use crate::support::{Scratch, command, signal, takes, until};
-use std::io::Write;
-use std::os::fd::AsRawFd;
+use crate::support::{Scratch, command, full_pipe, ignoring, signal, takes, until, until_it_writes};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,13 +52,7 @@ fn children(pid: u32) -> String {
 fn what_was_ignored_before_stays_ignored() {
     let mut profile = recorded(&[], &["sh", "-c", "kill -HUP $$; kill -HUP $PPID; sleep 0.1; exit 3"]);
     // As `nohup` does.
-    let ignore = || {
-        // SAFETY: takes numbers only.
-        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
-        Ok(())
-    };
-    // SAFETY: it only makes a call that a forked child may make.
-    unsafe { profile.pre_exec(ignore) };
+    let profile = ignoring(&mut profile, libc::SIGHUP);
     assert_eq!(profile.output().unwrap().status.code(), Some(3));
 }
 
@@ -69,15 +61,11 @@ fn once_the_program_has_ended_a_signal_ends_what_is_still_to_be_written() {
     let scratch = Scratch::new();
     let place = scratch.path("place");
     // Nobody reads what is written at the end.
-    let (_reader, mut writer) = std::io::pipe().unwrap();
-    // SAFETY: a pipe that is open.
-    assert_eq!(unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) }, 4096);
-    writer.write_all(&[0; 4096]).unwrap();
+    let (_reader, writer) = full_pipe();
     let program = format!("echo \"$ONDECK_RECORD\" >{place}");
     let mut profile = recorded(&["--format", "json"], &["sh", "-c", &program]);
     let mut child = profile.stdout(writer).stderr(Stdio::null()).spawn().unwrap();
-    let path = format!("/proc/{}/syscall", child.id());
-    until("it writes", || std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with("1 0x1 ")));
+    until_it_writes(&child, 1);
     signal(&child, libc::SIGTERM);
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     let place = std::fs::read_to_string(place).unwrap();

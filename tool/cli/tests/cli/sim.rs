@@ -84,7 +84,7 @@ fn a_trace_is_of_one_run() {
     let scratch = Scratch::new();
     let file = scratch.path("trace.json");
     let one = ["sim", "--machine", "m1", "--workload", "handoff-slow", "--lock", "ondeck", "--seconds", "0.001"];
-    let run = done(&[&one[..], &["--trace", &file]].concat());
+    done(&[&one[..], &["--trace", &file]].concat());
     let trace: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 10));
     refused(&[&one[..], &["--trace", &file, "--seeds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
@@ -137,7 +137,7 @@ fn a_report_draws_a_trace() {
     let (trace, results) = (scratch.path("trace.json"), scratch.path("results.csv"));
     let (page, pictures) = (scratch.path("page.html"), scratch.path("pictures"));
     let one = ["sim", "--machine", "m1", "--workload", "mutex-contention", "--lock", "ondeck", "--threads", "6"];
-    let run = done(&[&one[..], &["--seconds", "0.001", "--trace", &trace, "--out", &results]].concat());
+    done(&[&one[..], &["--seconds", "0.001", "--trace", &trace, "--out", &results]].concat());
     for files in [&[trace.as_str()][..], &[results.as_str(), trace.as_str()]] {
         let run = done(&[&["report"], files, &["-o", &page, "--svg", &pictures, "--markdown"]].concat());
         assert!(run.stderr.contains("timeline.svg: Who is at bat, awake and asleep: ondeck"), "{}", run.stderr);

@@ -7,6 +7,8 @@ mod library;
 pub(crate) mod programs;
 
 use std::fs::Permissions;
+use std::io::{PipeReader, PipeWriter, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,13 @@ pub(crate) struct Run {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+impl Run {
+    fn of(Output { status, stdout, stderr }: Output) -> Run {
+        let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).expect("all output is text"));
+        Run { code: status.code(), stdout, stderr }
+    }
 }
 
 /// The program with its arguments, in an environment without surprises.
@@ -52,9 +61,7 @@ pub(crate) fn done(arguments: &[&str]) -> Run {
 
 /// Runs a command to its end.
 pub(crate) fn run(command: &mut Command) -> Run {
-    let Output { status, stdout, stderr } = command.output().expect("the program can be started");
-    let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).expect("all output is text"));
-    Run { code: status.code(), stdout, stderr }
+    Run::of(command.output().expect("the program can be started"))
 }
 
 /// The run has failed with this code, and its one line has all the words.
@@ -78,6 +85,41 @@ pub(crate) fn refused(run: &Run, code: i32, words: &[&str]) {
 pub(crate) fn signal(child: &Child, signal: i32) {
     // SAFETY: takes numbers only; it is our child, which was not waited for.
     assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0);
+}
+
+/// A run that is told to end once it has worked for so many hundredths of a second.
+pub(crate) fn interrupted(arguments: &[&str], number: i32, ticks: u64) -> Run {
+    let mut command = command(arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("so much work", || takes(&child, &[libc::SIGINT, libc::SIGTERM]) && worked(&child) >= ticks);
+    signal(&child, number);
+    Run::of(child.wait_with_output().unwrap())
+}
+
+/// Has the program ignore a signal from its start, as its parent may have.
+pub(crate) fn ignoring(command: &mut Command, number: i32) -> &mut Command {
+    let ignore = move || {
+        // SAFETY: takes numbers only.
+        unsafe { libc::signal(number, libc::SIG_IGN) };
+        Ok(())
+    };
+    // SAFETY: it only makes a call that a forked child may make.
+    unsafe { command.pre_exec(ignore) }
+}
+
+/// A pipe that nobody reads, and that has no room.
+pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    // SAFETY: a pipe that is open.
+    assert_eq!(unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) }, 4096);
+    writer.write_all(&[0; 4096]).unwrap();
+    (reader, writer)
+}
+
+/// Waits until the program writes to this file of its own, and cannot.
+pub(crate) fn until_it_writes(child: &Child, fd: u32) {
+    let (path, writes) = (format!("/proc/{}/syscall", child.id()), format!("1 {fd:#x} "));
+    until("it writes", || std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(&writes)));
 }
 
 /// Waits for what comes sooner or later, whatever else runs on the machine.
