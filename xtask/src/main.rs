@@ -49,7 +49,7 @@ enum Tool {
         /// Only those of this module, or these
         #[arg(long = "module", value_name = "NAME", value_delimiter = ',')]
         modules: Vec<String>,
-        /// Only what the gate asks for: models of what is published or preloaded, but for the slow ones
+        /// Only what the gate asks for: models of what is published or preloaded that hold, but for the slow ones
         #[arg(long)]
         gate: bool,
     },

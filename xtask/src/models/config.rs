@@ -32,7 +32,7 @@ pub(crate) struct Config {
     pub(crate) expected: String,
     /// What that shows, in one sentence.
     pub(super) shows: String,
-    /// Whether the gate runs it.
+    /// Whether the gate runs it, if it holds.
     #[serde(default)]
     pub(super) gate: bool,
     specification: String,
