@@ -9,7 +9,7 @@
 
 use crate::conditions::{Conditions, End};
 use crate::execution::{Execution, Usage};
-use crate::thread_group::{COUNT, GroupState, TIME, ThreadGroup, WARM_UP, watch};
+use crate::thread_group::{Body, COUNT, GroupState, TIME, ThreadGroup, WARM_UP, watch};
 use ondeck_report::histogram::Histogram;
 use ondeck_report::row::{
     Row, STARVE_MAX_NS, STARVE_P90_NS, TimeBreakdown, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS,
@@ -415,8 +415,23 @@ fn has_settled(counts: &[u64]) -> bool {
     made.len() == 3 && least > 0 && (most - least) * 50 <= most
 }
 
+/// Measures `n` threads that each do `body`, and count by themselves what they do, for one window. Gives the row, and what they
+/// report.
+pub(crate) fn measure_counting<E: Execution, R: Send + 'static>(
+    conditions: &Conditions,
+    n: u32,
+    body: Arc<Body<E, R>>,
+) -> Result<(Row, Vec<R>), End> {
+    let group = ThreadGroup::start(conditions, n, body)?;
+    group.begin();
+    watch(&[&group], conditions.warm_up_ns())?;
+    let mut row = conditions.row();
+    count_window(&group, conditions, 1, &mut row)?;
+    Ok((row, group.dismiss()?))
+}
+
 /// Counts for one window.
-pub(crate) fn count_window<E: Execution, R: Send + 'static>(
+fn count_window<E: Execution, R: Send + 'static>(
     group: &ThreadGroup<E, R>,
     conditions: &Conditions,
     ops: u64,

@@ -291,9 +291,7 @@ impl Engine {
                 }
                 0
             }
-            GrantedAction::Wait { address, is_wide, expected, deadline } => {
-                self.wait_in_bucket(thread, request, address, is_wide, expected, deadline)
-            }
+            GrantedAction::Wait { place, deadline } => self.wait_in_bucket(thread, request, place, deadline),
             GrantedAction::Wake { address, n } => self.wake_from_bucket(thread, request, address, n),
         }
     }

@@ -35,21 +35,21 @@ impl Engine {
     /// is the observer and the word has changed.
     pub(crate) fn begin_wait(&mut self, address: u64, is_wide: bool, expected: u64, deadline: Option<u64>) -> bool {
         let (me, bucket) = (self.current, self.bucket_of(address));
-        let deadline = deadline.unwrap_or(NEVER);
+        let (place, deadline) = (Place { bucket, address, is_wide, expected }, deadline.unwrap_or(NEVER));
         if me == OBSERVER {
             // SAFETY: a reference to the word is what the wait was called with.
             if unsafe { value::read(address, is_wide) } != expected {
                 return false;
             }
             self.buckets[bucket as usize].sleepers.push_back(Sleeper { thread: me, address });
-            self.observer_sleeps(Place { bucket, address, is_wide, expected }, deadline);
+            self.observer_sleeps(place, deadline);
             return true;
         }
         let core = self.threads[me as usize].core;
         let line = self.line_of_bucket(bucket, core);
         let clock = self.threads[me as usize].clock;
         self.threads[me as usize].phase = Phase::Asks;
-        self.ask(2 * me, GrantedAction::Wait { address, is_wide, expected, deadline }, line, clock);
+        self.ask(2 * me, GrantedAction::Wait { place, deadline }, line, clock);
         true
     }
 
@@ -73,28 +73,20 @@ impl Engine {
     }
 
     /// A wait has got its bucket.
-    pub(super) fn wait_in_bucket(
-        &mut self,
-        thread: u32,
-        request: &Request,
-        address: u64,
-        is_wide: bool,
-        expected: u64,
-        deadline: u64,
-    ) -> u64 {
-        let bucket = self.bucket_of(address);
+    pub(super) fn wait_in_bucket(&mut self, thread: u32, request: &Request, place: Place, deadline: u64) -> u64 {
+        let place = Place { bucket: self.bucket_of(place.address), ..place };
         let bucket_ps = self.about_in_kernel(thread, self.machine.os.bucket_ps.into());
-        let held = bucket_ps + self.read_in_kernel(request.core, address);
+        let held = bucket_ps + self.read_in_kernel(request.core, place.address);
         self.keep_bucket(request, held);
         // SAFETY: a reference to the word is what the wait was called with, and its thread waits here.
-        let has_changed = unsafe { value::read(address, is_wide) } != expected;
+        let has_changed = unsafe { value::read(place.address, place.is_wide) } != place.expected;
         if has_changed || deadline <= self.now {
             self.spent.kernel_ps += held;
             self.threads[thread as usize].result = if has_changed { CHANGED } else { LATE };
             return held;
         }
-        self.buckets[bucket as usize].sleepers.push_back(Sleeper { thread, address });
-        self.fall_asleep(thread, Place { bucket, address, is_wide, expected }, deadline);
+        self.buckets[place.bucket as usize].sleepers.push_back(Sleeper { thread, address: place.address });
+        self.fall_asleep(thread, place, deadline);
         let sleep_ps = u64::from(self.machine.os.sleep_ps);
         self.spent.kernel_ps += held + sleep_ps;
         held + sleep_ps

@@ -50,6 +50,17 @@ impl Random {
         (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
     }
 
+    /// A place, each as likely as its weight says; the weights are not all zero.
+    pub fn weighted(&mut self, weights: &[u32]) -> usize {
+        let mut left = self.below(weights.iter().sum());
+        let is_here = |weight: &u32| {
+            let is_here = left < *weight;
+            left = left.saturating_sub(*weight);
+            is_here
+        };
+        weights.iter().position(is_here).expect("what was drawn is below the sum")
+    }
+
     /// Puts the items into random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

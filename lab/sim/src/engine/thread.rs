@@ -67,9 +67,7 @@ pub(crate) enum GrantedAction {
     Op(Op),
     /// The kernel works in a bucket: somebody wants to sleep on this word.
     Wait {
-        address: u64,
-        is_wide: bool,
-        expected: u64,
+        place: Place,
         deadline: u64,
     },
     /// The same: somebody wakes at most so many that sleep on this address.

@@ -46,8 +46,7 @@ pub fn builtin_names() -> Vec<&'static str> {
 /// Never, for a program that has passed its tests: they resolve all of them.
 pub fn builtin(name: &str) -> Option<Machine> {
     let builtin = BUILTINS.iter().find(|builtin| builtin.name == name)?;
-    let machine = make(&builtin.label(), builtin.text, None, None);
-    Some(machine.unwrap_or_else(|error| panic!("a built-in machine is broken: {error}")))
+    Some(sound(make(&builtin.label(), builtin.text, None, None)))
 }
 
 /// How many figures of the built-in machine of that name, inherited ones too, come from where: `measured`, `sourced`,
@@ -57,10 +56,12 @@ pub fn builtin(name: &str) -> Option<Machine> {
 /// As [`builtin`].
 pub fn origins(name: &str) -> Option<Vec<(&'static str, usize)>> {
     let builtin = BUILTINS.iter().find(|builtin| builtin.name == name)?;
-    let texts = with_ancestors(&builtin.label(), builtin.text, None);
-    let texts = texts.unwrap_or_else(|error| panic!("a built-in machine is broken: {error}"));
-    let tree = texts.tree().unwrap_or_else(|error| panic!("a built-in machine is broken: {error}"));
-    Some(origins_in(&tree))
+    let texts = sound(with_ancestors(&builtin.label(), builtin.text, None));
+    Some(origins_in(&sound(texts.tree())))
+}
+
+fn sound<T>(of_builtin: Result<T, String>) -> T {
+    of_builtin.unwrap_or_else(|error| panic!("a built-in machine is broken: {error}"))
 }
 
 fn origins_in(tree: &DeTable<'_>) -> Vec<(&'static str, usize)> {

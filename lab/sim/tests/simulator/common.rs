@@ -213,6 +213,18 @@ pub(crate) fn works(ns: u32) -> Body {
     timed(move || Simulated::work(ns))
 }
 
+/// Runs the bodies on CPUs of the machine's choice, and gives what they return.
+pub(crate) fn share(machine: &Machine, bodies: Vec<Body>) -> Vec<u64> {
+    on(machine, 1, all(None, bodies)).expect("the program ends").value
+}
+
+/// The toy with other figures of its policy.
+pub(crate) fn fair(n: u32, latency_ps: u64, slice_ps: u64, wakeup_granularity_ps: u64) -> Machine {
+    let mut machine = toy(n);
+    machine.os.policy = Policy::Fair { latency_ps, slice_ps, wakeup_granularity_ps };
+    machine
+}
+
 /// All on one CPU, or none on any in particular.
 pub(crate) fn all(pin: Option<u32>, bodies: Vec<Body>) -> Vec<(Option<u32>, Body)> {
     bodies.into_iter().map(|body| (pin, body)).collect()

@@ -1,6 +1,6 @@
 //! Linux since 6.6: who runs by eligibility and deadline. Slices are 3 ms, a switch takes 1 us.
 
-use crate::common::{Body, MS, US, body, now, on, timed, toy, until, works};
+use crate::common::{Body, MS, US, body, now, on, share, timed, toy, until, works};
 use ondeck_core::Platform;
 use ondeck_sim::Simulated;
 use ondeck_sim::machine::{Eevdf, Machine, Policy};
@@ -12,7 +12,7 @@ fn machine() -> Machine {
 }
 
 fn run(bodies: Vec<Body>) -> Vec<u64> {
-    on(&machine(), 1, bodies.into_iter().map(|body| (Some(0), body)).collect()).unwrap().value
+    share(&machine(), bodies)
 }
 
 #[test]
@@ -89,14 +89,10 @@ fn ticking(changes: impl FnOnce(&mut Eevdf)) -> Machine {
     machine
 }
 
-fn run_on(machine: &Machine, bodies: Vec<Body>) -> Vec<u64> {
-    on(machine, 1, bodies.into_iter().map(|body| (Some(0), body)).collect()).unwrap().value
-}
-
 #[test]
 fn slices_end_when_the_clock_ticks() {
     // Slices of 1.5 and 3 ms last from tick to tick: 0 from 0 to 3, 1 to 7, 0 for its last ms.
-    let ends = run_on(&ticking(|_| ()), vec![works(4_000_000), works(6_000_000)]);
+    let ends = share(&ticking(|_| ()), vec![works(4_000_000), works(6_000_000)]);
     assert_eq!(ends, [8 * MS + US, 10 * MS + 3 * US]);
 }
 
@@ -109,7 +105,7 @@ fn a_wake_ends_a_slice_that_is_over() {
             Simulated::sleep_ns(wakes_at_ns - now() / 1000);
             0
         });
-        run_on(&ticking(|_| ()), vec![works(20_000_000), sleeps, works(4_100_000)])[2]
+        share(&ticking(|_| ()), vec![works(20_000_000), sleeps, works(4_100_000)])[2]
     };
     let (undisturbed, disturbed) = (ends(90_000_000), ends(10_500_000));
     assert!((11_100 * US..11_120 * US).contains(&undisturbed), "{undisturbed}");
@@ -154,7 +150,7 @@ fn debts_end_with_the_sleep() {
             until(1_000_000);
             Simulated::sleep_ns(4_200_000);
         });
-        run_on(
+        share(
             &ticking(|eevdf| (eevdf.delays_dequeue, eevdf.tick_ps) = (delays_dequeue, 0)),
             vec![sleeps, works(20_000_000)],
         )[0]
@@ -176,7 +172,7 @@ fn a_yield_that_forfeits_lets_the_other_go_first() {
             Simulated::yield_now();
             now() - back
         });
-        run_on(
+        share(
             &ticking(|eevdf| (eevdf.yield_forfeits, eevdf.tick_ps) = (yield_forfeits, 0)),
             vec![yields, works(20_000_000)],
         )[0]

@@ -1,6 +1,6 @@
 //! Sleeping on a word: what it costs whom, and who is woken.
 
-use crate::common::{Body, Line, body, now, on, on_cpus, smt_toy, timed, toy, until};
+use crate::common::{Body, Line, MS, body, fair, now, on, on_cpus, smt_toy, timed, toy, until};
 use ondeck_core::{Atomic, Platform, WaitEnd};
 use ondeck_sim::machine::Machine;
 use ondeck_sim::{SimU32, SimU64, Simulated};
@@ -253,10 +253,7 @@ fn a_store_before_a_wake_is_seen_by_whoever_is_about_to_sleep() {
 fn a_woken_thread_does_not_run_before_its_waker_has_called_it() {
     // One CPU for the sleeper and for somebody who works there: the woken one has slept, so it takes the CPU at once; that is
     // when the waker's call is done, at 11048, and a switch of 1000 later, and 300 back.
-    let mut machine: Machine = toy(2);
-    if let ondeck_sim::machine::Policy::Fair { wakeup_granularity_ps, .. } = &mut machine.os.policy {
-        *wakeup_granularity_ps = 1_000;
-    }
+    let machine = fair(2, 6 * MS, 3 * MS, 1_000);
     let word = word(0);
     let works = timed(|| Simulated::work(100_000));
     let bodies =

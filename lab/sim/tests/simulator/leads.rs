@@ -1,8 +1,7 @@
 //! Who is ahead of whom under the fair policy, and by how much.
 
-use crate::common::{MS, US, all, body, now, on, timed, toy, until, works};
+use crate::common::{MS, US, all, body, fair, now, on, share, timed, toy, until, works};
 use ondeck_core::{Atomic, Platform};
-use ondeck_sim::machine::Policy;
 use ondeck_sim::{Options, SimU32, Simulated};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
@@ -12,16 +11,12 @@ use std::sync::{Arc, Mutex};
 fn a_woken_thread_keeps_the_lead_that_it_slept_for() {
     // The two others have had 6 and 4 ms by then, so it is put half a latency, 3 ms, behind the 4. A slice is 2 ms; when it
     // is over the thread is still behind by 1 ms, and has one more.
-    let mut machine = toy(1);
-    if let Policy::Fair { slice_ps, .. } = &mut machine.os.policy {
-        *slice_ps = MS;
-    }
+    let machine = fair(1, 6 * MS, MS, MS);
     let sleeps = timed(|| {
         Simulated::sleep_ns(10_000_000);
         Simulated::work(2_900_000);
     });
-    let outcome = on(&machine, 1, all(None, vec![sleeps, works(20_000_000), works(20_000_000)])).unwrap();
-    assert_eq!(outcome.value[0], 12_900_000_000 + US);
+    assert_eq!(share(&machine, vec![sleeps, works(20_000_000), works(20_000_000)])[0], 12_900_000_000 + US);
 }
 
 #[test]

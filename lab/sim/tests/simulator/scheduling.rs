@@ -1,6 +1,6 @@
 //! Who has a CPU, and for how long: queues, slices, preemption, yields, balancing.
 
-use crate::common::{MS, US, all, body, line, now, on, timed, toy, until, works};
+use crate::common::{MS, US, all, body, fair, line, now, on, share, timed, toy, until, works};
 use ondeck_core::{Atomic, Platform};
 use ondeck_sim::machine::{Machine, Policy};
 use ondeck_sim::{Options, SimU32, Simulated};
@@ -18,22 +18,18 @@ fn quantum(n: u32, boost: bool) -> Machine {
 fn fair_slices_are_the_latency_shared_but_not_less_than_a_slice() {
     // Three of 4 ms each on one CPU, in slices of 6 / 3 = 2, so 3 ms; a switch takes 1 us. 3 ms each: 0, 1 and 2 until 3,
     // 6.001, 9.002; then 1 ms each: 0 from 9.003 to 10.003, 1 to 11.004, 2 to 12.005.
-    let outcome = on(&toy(1), 1, all(None, vec![works(4_000_000), works(4_000_000), works(4_000_000)])).unwrap();
-    assert_eq!(outcome.value, [10 * MS + 3 * US, 11 * MS + 4 * US, 12 * MS + 5 * US]);
+    let ends = share(&toy(1), vec![works(4_000_000), works(4_000_000), works(4_000_000)]);
+    assert_eq!(ends, [10 * MS + 3 * US, 11 * MS + 4 * US, 12 * MS + 5 * US]);
     // Two: 6 / 2 = 3 as well; with a latency of 10, 5 each, so each of 6 ms is done after 5, 5, 1 and 1.
-    let mut machine = toy(1);
-    if let Policy::Fair { latency_ps, .. } = &mut machine.os.policy {
-        *latency_ps = 10 * MS;
-    }
-    let outcome = on(&machine, 1, all(None, vec![works(6_000_000), works(6_000_000)])).unwrap();
-    assert_eq!(outcome.value, [11 * MS + 2 * US, 12 * MS + 3 * US]);
+    let machine = fair(1, 10 * MS, 3 * MS, MS);
+    assert_eq!(share(&machine, vec![works(6_000_000), works(6_000_000)]), [11 * MS + 2 * US, 12 * MS + 3 * US]);
 }
 
 #[test]
 fn quantum_slices_go_round() {
     // Of 10 ms: 25 and 5 on one CPU: 0 until 10, 1 from 10.001 to 15.001, 0 from 15.002 for the rest of 15.
-    let outcome = on(&quantum(1, false), 1, all(None, vec![works(25_000_000), works(5_000_000)])).unwrap();
-    assert_eq!(outcome.value, [30 * MS + 2 * US, 15 * MS + US]);
+    let ends = share(&quantum(1, false), vec![works(25_000_000), works(5_000_000)]);
+    assert_eq!(ends, [30 * MS + 2 * US, 15 * MS + US]);
 }
 
 #[test]
@@ -48,7 +44,7 @@ fn a_slice_counts_from_when_the_thread_got_the_cpu() {
         end
     });
     // 1 does nothing, ends at 3.001; 0 has it from 3.002 for 1 ms.
-    assert_eq!(on(&toy(1), 1, all(None, vec![first])).unwrap().value, [4 * MS + 2 * US]);
+    assert_eq!(share(&toy(1), vec![first]), [4 * MS + 2 * US]);
 }
 
 #[test]
@@ -59,8 +55,7 @@ fn preemption_in_the_middle_keeps_the_rest() {
         until(2_500_000);
         Simulated::pause_ns(1_000_000);
     });
-    let outcome = on(&toy(1), 1, all(None, vec![pauses, works(1_000_000)])).unwrap();
-    assert_eq!(outcome.value, [4 * MS + 502 * US, 4 * MS + US]);
+    assert_eq!(share(&toy(1), vec![pauses, works(1_000_000)]), [4 * MS + 502 * US, 4 * MS + US]);
 }
 
 #[test]
@@ -115,8 +110,8 @@ fn a_yield_goes_behind_those_that_wait() {
             assert_eq!(now(), back + 100_000);
             back
         });
-        let outcome = on(&machine, 1, all(None, vec![yields, works(1_000_000)])).unwrap();
-        assert_eq!(outcome.value, [2 * MS + 2 * US + 100_000, 2 * MS + US + 100_000], "{:?}", machine.os.policy);
+        let ends = share(&machine, vec![yields, works(1_000_000)]);
+        assert_eq!(ends, [2 * MS + 2 * US + 100_000, 2 * MS + US + 100_000], "{:?}", machine.os.policy);
     }
 }
 
@@ -134,8 +129,7 @@ fn a_yield_of_one_far_behind_changes_nothing() {
         assert_eq!([first, now() - begin], [100_000, 100_000 + US + 3 * MS + US]);
         begin
     });
-    let outcome = on(&toy(1), 1, all(None, vec![works(20_000_000), yields])).unwrap();
-    assert_eq!(outcome.value[1], 3 * MS + US + 100_000 + 2_500_000_000);
+    assert_eq!(share(&toy(1), vec![works(20_000_000), yields])[1], 3 * MS + US + 100_000 + 2_500_000_000);
 }
 
 #[test]
@@ -158,7 +152,7 @@ fn a_boosted_thread_yields_too() {
 fn a_woken_thread_takes_the_cpu_if_it_had_less_by_the_granularity() {
     let run = |sleep_ns: u64| {
         let sleeps = timed(move || Simulated::sleep_ns(sleep_ns));
-        on(&toy(1), 1, all(None, vec![sleeps, works(10_000_000)])).unwrap().value[0]
+        share(&toy(1), vec![sleeps, works(10_000_000)])[0]
     };
     // 0 leaves at 0.5 us with as much; 1 runs from 1.5 us on. At 1.4 ms 1 has had 1.3985 ms, which is more by more than
     // 1 ms: 0 has the CPU after a switch.
@@ -197,7 +191,7 @@ fn who_has_starved_for_four_seconds_has_a_turn() {
         if let Policy::Quantum { starved_ps: theirs, .. } = &mut machine.os.policy {
             *theirs = starved_ps;
         }
-        on(&machine, 1, all(None, vec![wakes(3_000), wakes(3_000), works(1_000_000)])).unwrap().value[2]
+        share(&machine, vec![wakes(3_000), wakes(3_000), works(1_000_000)])[2]
     };
     assert!((5_000 * MS..5_003 * MS).contains(&ends(4_000 * MS)), "{}", ends(4_000 * MS));
     assert!(ends(0) > 5_900 * MS, "nobody looks: it waits until the others are done");
@@ -207,7 +201,7 @@ fn who_has_starved_for_four_seconds_has_a_turn() {
 fn a_boosted_thread_takes_the_cpu_at_once_and_others_wait() {
     let run = |boost: bool| {
         let sleeps = timed(|| Simulated::sleep_ns(10_000));
-        on(&quantum(1, boost), 1, all(None, vec![sleeps, works(50_000_000)])).unwrap().value[0]
+        share(&quantum(1, boost), vec![sleeps, works(50_000_000)])[0]
     };
     assert_eq!(run(true), 10 * US + US);
     // 1 has had the CPU since 1.5 us, keeps it for a quantum.
@@ -402,12 +396,8 @@ fn what_a_thread_had_is_counted_once() {
         Simulated::work(5_000_000);
         Simulated::sleep_ns(100_000);
     });
-    let mut machine = toy(1);
-    if let Policy::Fair { wakeup_granularity_ps, .. } = &mut machine.os.policy {
-        *wakeup_granularity_ps = 50 * US;
-    }
-    let outcome = on(&machine, 1, all(None, vec![first, second])).unwrap();
-    assert_eq!(outcome.value[1], 8_012 * US + US);
+    let machine = fair(1, 6 * MS, 3 * MS, 50 * US);
+    assert_eq!(share(&machine, vec![first, second])[1], 8_012 * US + US);
 }
 
 #[test]
@@ -449,8 +439,7 @@ fn who_cannot_be_preempted_goes_when_it_is_done_or_sleeps() {
         });
         assert!(!Simulated::is_core_wanted(), "what was wanted was given");
     });
-    let outcome = on(&toy(1), 1, all(None, vec![keeps, works(1_000_000)])).unwrap();
-    assert_eq!(outcome.value, [6 * MS + 2 * US, 6 * MS + US]);
+    assert_eq!(share(&toy(1), vec![keeps, works(1_000_000)]), [6 * MS + 2 * US, 6 * MS + US]);
     // The same, but it sleeps from 4 ms on: 0.5 us to fall asleep, a switch, and the CPU is the other's until 5.0015.
     let sleeps = timed(|| {
         until(MS / 1000);
@@ -459,8 +448,7 @@ fn who_cannot_be_preempted_goes_when_it_is_done_or_sleeps() {
             Simulated::sleep_ns(10_000);
         });
     });
-    let outcome = on(&toy(1), 1, all(None, vec![sleeps, works(1_000_000)])).unwrap();
-    assert_eq!(outcome.value[1], 5 * MS + US + US / 2);
+    assert_eq!(share(&toy(1), vec![sleeps, works(1_000_000)])[1], 5 * MS + US + US / 2);
 }
 
 #[test]
@@ -473,6 +461,5 @@ fn a_yield_of_one_that_cannot_be_preempted_is_a_pause() {
         Simulated::yield_now();
     });
     // After the pause and the yield of 100 ns the other one comes, and this one when that is done.
-    let outcome = on(&toy(1), 1, all(None, vec![keeps, works(1_000)])).unwrap();
-    assert_eq!(outcome.value, [110_000 + US + US + US, 110_000 + US + US]);
+    assert_eq!(share(&toy(1), vec![keeps, works(1_000)]), [110_000 + US + US + US, 110_000 + US + US]);
 }

@@ -13,8 +13,8 @@
 
 use crate::conditions::{Conditions, End};
 use crate::execution::{CachePadded, Execution};
-use crate::measure::{Timings, count_window, units_per_ns};
-use crate::thread_group::{COUNT, GroupState, STOP, ThreadGroup, watch};
+use crate::measure::{Timings, measure_counting, units_per_ns};
+use crate::thread_group::{COUNT, GroupState, STOP};
 use ondeck_core::Atomic;
 use ondeck_lineage::{SpinPolicy, SpinWait};
 use ondeck_report::row::Row;
@@ -50,15 +50,10 @@ static SCAN: Holds = Holds {
 impl Holds {
     /// A time: a bin by its count, and in it any moment.
     fn draw_ns(&self, random: &mut Random) -> f64 {
-        let mut left = random.below(self.counts.iter().sum());
-        let bin = self.counts.iter().position(|&count| {
-            let is_here = left < count;
-            left = left.saturating_sub(count);
-            is_here
-        });
+        let bin = random.weighted(&self.counts);
         let width = (self.to - self.from) / self.counts.len() as f64;
         let part = f64::from(random.below(1 << 20)) / f64::from(1 << 20);
-        self.from + width * (bin.expect("what was drawn is below the sum of the counts") as f64 + part)
+        self.from + width * (bin as f64 + part)
     }
 }
 
@@ -133,13 +128,10 @@ fn measure<E: Execution>(conditions: &Conditions, holds: &'static Holds, policy:
     let pace = units_per_ns::<E>(conditions)?;
     let statuses = Statuses::<E>::new(conditions.threads, holds, policy, pace);
     let body = Arc::new(move |state: &GroupState<E>, me| statuses.work(state, me));
-    let group = ThreadGroup::start(conditions, conditions.threads, body)?;
-    group.begin();
-    watch(&[&group], conditions.warm_up_ns())?;
-    let mut row = Row { workload: format!("{}/{}", conditions.workload, holds.name), ..conditions.row() };
-    count_window(&group, conditions, 1, &mut row)?;
+    let (mut row, all) = measure_counting(conditions, conditions.threads, body)?;
+    row.workload = format!("{}/{}", conditions.workload, holds.name);
     let mut waited = Timings::default();
-    group.dismiss()?.iter().for_each(|theirs| waited.merge(theirs));
+    all.iter().for_each(|theirs| waited.merge(theirs));
     // How many waits there are is a matter of chance.
     waited.fill(1.0, &mut row);
     row.waits = Some(waited.spread);

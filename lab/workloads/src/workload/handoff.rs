@@ -8,8 +8,8 @@
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
 use crate::execution::{CachePadded, Execution};
-use crate::measure::{Timings, count_window};
-use crate::thread_group::{COUNT, GroupState, STOP, ThreadGroup, watch};
+use crate::measure::{Timings, measure_counting};
+use crate::thread_group::{COUNT, GroupState, STOP};
 use ondeck_core::Atomic;
 use ondeck_report::row::Row;
 use std::sync::Arc;
@@ -159,12 +159,7 @@ pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions, hold: Hol
 fn measure<E: Execution>(conditions: &Conditions, parts: Arc<dyn HandoffRoles<E>>) -> Result<Row, End> {
     let theirs = parts.clone();
     let body = move |state: &GroupState<E>, me| if me == 0 { theirs.give(state) } else { theirs.take(state) };
-    let group = ThreadGroup::start(conditions, 2, Arc::new(body))?;
-    group.begin();
-    watch(&[&group], conditions.warm_up_ns())?;
-    let mut row = conditions.row();
-    count_window(&group, conditions, 1, &mut row)?;
-    let passes = group.dismiss()?;
+    let (mut row, passes) = measure_counting(conditions, 2, Arc::new(body))?;
     conditions.check_updates(passes.iter().map(|of| of.acquired).sum(), parts.updates())?;
     // A round is mostly the giver's hold time, so its rate says nothing, and the two threads take turns by construction.
     passes[0].timed.fill(E::ns_per_tick(), &mut row);
