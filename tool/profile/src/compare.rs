@@ -48,6 +48,7 @@ pub struct Comparison {
 pub fn compare(old: &Summary, new: &Summary) -> Comparison {
     let pairs = pairs(old, new);
     let both = [old, new];
+    let cores = format!("the numbers of cores differ: {} and {}", old.cores, new.cores);
     let rows: Vec<Row> =
         pairs.both.into_iter().map(|pair| Row::new(pair.name, pair.known, both, &pair.locks)).collect();
     let only = [0, 1].map(|side| {
@@ -64,7 +65,7 @@ pub fn compare(old: &Summary, new: &Summary) -> Comparison {
         total: Row::new("all locks".to_string(), None, both, &all),
         rows: sorted(rows),
         only,
-        warnings: cores_warning(old, new).into_iter().collect(),
+        warnings: if old.cores == new.cores { Vec::new() } else { vec![cores] },
     }
 }
 
@@ -74,8 +75,4 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
     let most = |row: &Row| row.figures.iter().map(|figures| figures.sum.wait_ns / figures.seconds).fold(0.0, f64::max);
     rows.sort_by(|a, b| most(b).total_cmp(&most(a)));
     rows
-}
-
-fn cores_warning(old: &Summary, new: &Summary) -> Option<String> {
-    (old.cores != new.cores).then(|| format!("the numbers of cores differ: {} and {}", old.cores, new.cores))
 }

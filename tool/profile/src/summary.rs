@@ -3,7 +3,7 @@
 use crate::profile::{Lock, Profile};
 use crate::rows::{Place, Side, functions, is_function, of_side};
 use crate::words::causes;
-use ondeck_report::wording::{cut, plain};
+use ondeck_report::wording::{cut, plain, run_time, typed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -159,6 +159,14 @@ impl Summary {
             rate: profile.rate,
             locks: profile.locks.iter().map(|lock| LockSummary::of(profile, lock)).collect(),
         }
+    }
+
+    /// What the run was, in one line.
+    pub(crate) fn head(&self) -> String {
+        let (time, command) = (run_time(self.seconds), short(&typed(&self.command)));
+        let rate =
+            if self.rate > 1 { format!("1 acquisition in {}", self.rate) } else { "each acquisition".to_string() };
+        format!("{time}, lock {}, {rate} recorded: {command}", self.lock)
     }
 }
 

@@ -17,12 +17,12 @@
 //! Of a process whose first thread has ended, the kernel shows these under the number of another thread only.
 
 use crate::elf;
+use crate::maps::{Mapping, executable, without_mark};
 use crate::module::{Elf, Module};
 use crate::process::{parent, threads};
 use crate::walk::{Cache, Walker};
 use indexmap::IndexSet;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -86,23 +86,6 @@ pub(crate) struct Images {
     stacks: Stacks,
     cache: Option<Cache>,
 }
-
-/// Code that is mapped, as the kernel tells of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mapping {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    /// Where it is in its file.
-    pub(crate) offset: u64,
-    /// The file's device, and its number there.
-    pub(crate) device: u64,
-    pub(crate) number: u64,
-    /// Whether the path has led to the file just now.
-    pub(crate) is_current: bool,
-}
-
-/// What the kernel adds to the path of a file that has none any more.
-const DELETED: &str = " (deleted)";
 
 /// How the names of memory begin that has no file. Programs put code there that they make as they run.
 const NO_FILES: [&[u8]; 3] = [b"/memfd:", b"/SYSV", b"/dev/zero"];
@@ -331,7 +314,7 @@ fn sees_our_files(pid: u32) -> bool {
 }
 
 /// A file that was mapped, and a path that leads to it, or has. See the module's header.
-pub(crate) fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), String> {
+fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), String> {
     // In a container, the process's own files are elsewhere, and here others may have their names.
     let inside = PathBuf::from(format!("/proc/{window}/root{}", path.display()));
     let lasting = if sees_our_files(window) { path } else { &inside };
@@ -361,67 +344,15 @@ pub(crate) fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathB
     })
 }
 
-fn without_mark(path: &Path) -> &Path {
-    path.as_os_str().as_bytes().strip_suffix(DELETED.as_bytes()).map_or(path, |path| Path::new(OsStr::from_bytes(path)))
-}
-
 /// Under which number `/proc` shows what a process has.
-pub(crate) fn window(pid: u32) -> u32 {
+fn window(pid: u32) -> u32 {
     let shows = |number: &u32| std::fs::read_link(format!("/proc/{number}/exe")).is_ok();
     std::iter::once(pid).chain(threads(pid)).find(shows).unwrap_or(pid)
-}
-
-/// Code in a line of `/proc/PID/maps`, and its file.
-pub(crate) fn executable(line: &str) -> Option<(Mapping, &Path)> {
-    let mut words = line.splitn(6, ' ');
-    let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
-    let (device, number, path) = (words.next()?, words.next()?, words.next()?.trim_start());
-    if !rights.contains('x') || !path.starts_with('/') {
-        return None;
-    }
-    let (start, end) = pair(range, '-')?;
-    let (major, minor) = pair(device, ':')?;
-    let mapping = Mapping {
-        start,
-        end,
-        offset: u64::from_str_radix(offset, 16).ok()?,
-        device: major << 32 | minor,
-        number: number.parse().ok()?,
-        is_current: !path.ends_with(DELETED),
-    };
-    Some((mapping, Path::new(path)))
-}
-
-/// Two hexadecimal numbers.
-fn pair(text: &str, between: char) -> Option<(u64, u64)> {
-    let (first, second) = text.split_once(between)?;
-    Some((u64::from_str_radix(first, 16).ok()?, u64::from_str_radix(second, 16).ok()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_of_maps_is_read() {
-        let line =
-            "7f0000001000-7f0000002000 r-xp 00026000 08:01 1234                       /usr/lib/with space/libc.so.6";
-        let mapping = Mapping {
-            start: 0x7f00_0000_1000,
-            end: 0x7f00_0000_2000,
-            offset: 0x26000,
-            device: 8 << 32 | 1,
-            number: 1234,
-            is_current: true,
-        };
-        assert_eq!(executable(line), Some((mapping, Path::new("/usr/lib/with space/libc.so.6"))));
-        let gone = format!("{line}{DELETED}");
-        let (mapping, path) = executable(&gone).unwrap();
-        assert!(!mapping.is_current && without_mark(path) == Path::new("/usr/lib/with space/libc.so.6"));
-        for line in ["", "x", "7f0000001000-7f0000002000 r-xp 0 0:0 0 [vdso]", "1000-2000 rw-p 0 0:0 1 /a"] {
-            assert_eq!(executable(line), None, "{line}");
-        }
-    }
 
     #[test]
     fn looks_in_vain_become_rare_and_one_that_helps_makes_them_frequent_again() {

@@ -16,6 +16,7 @@
 //! | `ring` | the memory in which the kernel leaves records, one for each CPU |
 //! | `record` | the bytes of a record |
 //! | `image` | processes, their programs and libraries |
+//! | `maps` | code that is mapped into a process |
 //! | `elf` | files of programs as they are on disk; for other readers of such files, too |
 //! | `module` | what is needed of a program file or library |
 //! | `process` | what `/proc` tells of a process; for others, too |
@@ -29,6 +30,7 @@
 pub mod elf;
 mod event;
 mod image;
+mod maps;
 mod module;
 mod pair;
 pub mod process;

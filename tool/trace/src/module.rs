@@ -122,7 +122,7 @@ impl Elf {
 mod tests {
     use super::*;
     use crate::elf::open;
-    use crate::image::executable;
+    use crate::maps::executable;
     use std::path::Path;
 
     fn read(path: &Path) -> Option<Elf> {

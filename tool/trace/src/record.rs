@@ -1,6 +1,6 @@
 //! The bytes of a record, as `perf_event_open(2)` describes them, for the fields that [`crate::event`] asks for.
 
-use crate::image::Mapping;
+use crate::maps::Mapping;
 use crate::tracefs::Tracepoints;
 use perf_event_open_sys::bindings as sys;
 

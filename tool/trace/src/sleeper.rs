@@ -4,11 +4,9 @@
 //! at a function that needs them: one that keeps its frame by a frame pointer is the last that is found.
 
 use crate::event::{FUTEX, STACK_BYTES, op};
-use crate::image::{executable, open, window};
-use crate::module::Elf;
+use crate::image::Images;
 use crate::process::memory;
 use crate::record::N_REGISTERS;
-use crate::walk::{Cache, Walker};
 
 /// A thread that sleeps in a system call.
 pub(crate) struct Sleeper {
@@ -69,23 +67,10 @@ fn last_run_ms(path: &str) -> Option<f64> {
 /// or may not be looked at.
 pub fn stack_of_sleeper(pid: u32, thread: u32) -> Option<Vec<u64>> {
     let sleeper = Sleeper::find(pid, thread)?;
-    Some(walker(pid)?.walk(&mut Cache::new(), &sleeper.registers, &sleeper.stack))
-}
-
-/// The tables of what a process has mapped now.
-fn walker(pid: u32) -> Option<Walker> {
-    let window = window(pid);
-    let maps = std::fs::read_to_string(format!("/proc/{window}/maps")).ok()?;
-    let mut walker = Walker::new();
-    for (mapping, path) in maps.lines().filter_map(executable) {
-        let Some(elf) = open(window, &mapping, path).ok().and_then(|(path, file)| Elf::read(path, file)) else {
-            continue;
-        };
-        if let Some(module) = elf.module(mapping.start, mapping.offset) {
-            walker.add(elf.tables(&module));
-        }
-    }
-    Some(walker)
+    let mut images = Images::default();
+    let image = images.at(pid, 0);
+    let stack = images.stack(image, &sleeper.registers, &sleeper.stack);
+    Some(images.addresses(stack).to_vec())
 }
 
 #[cfg(test)]

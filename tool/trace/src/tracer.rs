@@ -1,7 +1,8 @@
 //! All of it together: events for a process, and what is read from their rings.
 
 use crate::event::{self, CountingStart, EventKind, FUTEX, Files};
-use crate::image::{Image, Images, Mapping};
+use crate::image::{Image, Images};
+use crate::maps::Mapping;
 use crate::pair::{OpenCall, Pairs, Wait, Wake};
 use crate::process::threads;
 use crate::record::{Call, Record, RecordOrigin};

@@ -3,10 +3,8 @@
 use super::Comparison;
 use super::figures::{Estimate, Figures, Spread};
 use super::row::Row;
-use crate::summary::{LockSummary, Sites, Summary, short};
-use ondeck_report::wording::{
-    change, count, counted, duration_ns, in_lines, list, run_time, typed, whole_percent, wrap,
-};
+use crate::summary::{LockSummary, Sites};
+use ondeck_report::wording::{change, count, counted, duration_ns, in_lines, list, whole_percent, wrap};
 use ondeck_report::{Grid, wording};
 use std::collections::BTreeSet;
 
@@ -48,16 +46,6 @@ const TABLES: [Table; 4] = [
     Table { title: "mean wait\n(less is better)", of: |figures, _| figures.mean(), text: duration_ns },
     Table { title: "acquisitions in each second", of: |figures, _| Some(figures.acquisitions()), text: count },
 ];
-
-impl Summary {
-    /// What the run was, in one line.
-    pub(super) fn head(&self) -> String {
-        let (time, command) = (run_time(self.seconds), short(&typed(&self.command)));
-        let rate =
-            if self.rate > 1 { format!("1 acquisition in {}", self.rate) } else { "each acquisition".to_string() };
-        format!("{time}, lock {}, {rate} recorded: {command}", self.lock)
-    }
-}
 
 impl Comparison {
     /// The comparison as text at most `width` columns wide. The names stand for the two files.
