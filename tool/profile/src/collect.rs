@@ -2,7 +2,7 @@
 //!
 //! Samples are added up as they come, so what is kept grows with the number of locks and stacks and not with time.
 
-pub(crate) mod build;
+mod build;
 mod bypassed;
 pub(crate) mod causes;
 mod clock;

@@ -8,7 +8,6 @@ mod build;
 mod cells;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod damage;
-pub(crate) mod kinds;
 mod names;
 mod snapshot;
 mod stuck;

@@ -9,11 +9,12 @@
 //! Only locks of one process, and of one [`LockKind`](crate::LockKind), are put together. A function that locks by its name, as a program's
 //! own `Mutex::lock`, is no place yet: its caller is part of the place.
 
-use crate::collect::build::tell_all_apart;
 use crate::names::{base, brief, line, several};
+use crate::order::tell_all_apart;
 use crate::profile::{
     Bar, Cause, Condition, Frame, Histogram, Lock, Profile, Site, Spot, State, Timeline, WaitKind, WaitObject,
 };
+use crate::sums::{Sites, Sum};
 use crate::wrappers::Tops;
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,8 +23,7 @@ pub fn grouped(mut profile: Profile) -> Profile {
     let places = places(&profile);
     let (locks, new_locks) = collected(std::mem::take(&mut profile.locks), &places);
     profile.locks = locks;
-    let kinds: Vec<Option<Key>> = profile.conditions.iter().map(condition_key).collect();
-    let (conditions, new_conditions) = conditions_of(std::mem::take(&mut profile.conditions), &kinds);
+    let (conditions, new_conditions) = conditions_of(std::mem::take(&mut profile.conditions));
     profile.conditions = conditions;
     let new = |numbers: &[u32], old: u32| numbers.get(old as usize).copied().unwrap_or(old);
     let renumbered = |other: WaitObject| match other {
@@ -231,15 +231,11 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
 
 /// By stack, those of most ns first.
 fn sites<'a>(all: impl Iterator<Item = &'a Site>) -> Vec<Site> {
-    let mut sums: BTreeMap<u32, Site> = BTreeMap::new();
-    for site in all {
-        let sum = sums.entry(site.stack).or_insert(Site { stack: site.stack, count: 0.0, ns: 0.0 });
-        sum.count += site.count;
-        sum.ns += site.ns;
+    let mut sums = Sites::default();
+    for Site { stack, count, ns } in all {
+        sums.0.entry(*stack).or_default().merge(&Sum { count: *count, ns: *ns });
     }
-    let mut sites: Vec<Site> = sums.into_values().collect();
-    sites.sort_by(|one, other| other.ns.total_cmp(&one.ns).then(other.count.total_cmp(&one.count)));
-    sites
+    sums.sites(Some)
 }
 
 fn histogram<'a>(all: impl Iterator<Item = &'a Histogram>) -> Histogram {
@@ -286,15 +282,16 @@ fn causes(all: Vec<Cause>) -> Vec<Cause> {
 
 /// Conditions have no origin: their names say it. Without a line, two places may have one name. Two threads that are the
 /// first to use one at the same time may each have recorded it.
-fn condition_key(condition: &Condition) -> Option<Key> {
+fn condition_key(condition: &Condition) -> Key {
     let name = base(&condition.name, condition.address);
     let is_place = several(name).is_some() && name.ends_with(')');
     let key = if is_place { name.to_owned() } else { format!("{:#x}", condition.address) };
-    Some((condition.process, format!("{:?} {key}", condition.kind)))
+    (condition.process, format!("{:?} {key}", condition.kind))
 }
 
-fn conditions_of(conditions: Vec<Condition>, keys: &[Option<Key>]) -> (Vec<Condition>, Vec<u32>) {
-    let groups = groups(conditions, keys.iter().cloned());
+fn conditions_of(conditions: Vec<Condition>) -> (Vec<Condition>, Vec<u32>) {
+    let keys: Vec<Option<Key>> = conditions.iter().map(condition_key).map(Some).collect();
+    let groups = groups(conditions, keys.into_iter());
     let merged = groups.into_iter().map(|(old, members)| (old, merged_condition(members)));
     numbered(merged.collect(), |one: &Condition, other| other.wait_ns.total_cmp(&one.wait_ns))
 }

@@ -9,6 +9,8 @@
 //! | `collect` | from recordings to a profile, while the program runs |
 //! | `futex` | from what the kernel tells of futex calls to a profile |
 //! | `stacks` | frames and stacks with names, which both of these look up |
+//! | `sums`, `order` | what waits add up to; the order of locks, with names that tell them apart |
+//! | `kinds` | what a thread waits for, by the functions on its stack |
 //! | `anonymous` | names for closures and lambdas that have none |
 //! | `group` | locks of one kind as one |
 //! | `symbols` | names for addresses |
@@ -34,9 +36,11 @@ mod futex;
 mod group;
 mod input;
 pub mod json;
+mod kinds;
 #[cfg(test)]
 mod made_up;
 mod names;
+mod order;
 mod page;
 pub mod pprof;
 mod profile;
@@ -46,6 +50,7 @@ mod runtimes;
 mod sample;
 mod stacks;
 mod summary;
+mod sums;
 mod symbols;
 mod terminal;
 mod words;

@@ -3,14 +3,14 @@
 mod stacks;
 mod why;
 
-pub(crate) use why::name_of_call;
-
 use super::bypassed::BypassedProcesses;
-use super::totals::{Sites, Totals};
+use super::totals::Totals;
 use super::{Collector, Recording, SNAPSHOT, Stack, meaning};
-use crate::futex::kinds::{self, Class, FutexOwner, WaitSubject};
+use crate::kinds::{self, Class, FutexOwner, WaitSubject};
+use crate::order::put_in_order;
 use crate::profile::{Condition, Frame, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Spot, WaitKind};
 use crate::stacks::{Code, Interner, Stacks};
+use crate::sums::Sites;
 use crate::symbols::{Module, Source, Symbols};
 use crate::wrappers::{READING, WRITING, is_below, top};
 use ondeck_record::layout::kind;
@@ -142,50 +142,6 @@ const OPAQUE: &str = "for robust, process-shared and priority locks only the wai
 fn slice_ns(recordings: &[Recording]) -> u64 {
     let totals = recordings.iter().flat_map(|recording| recording.locks.values());
     totals.map(|totals| totals.waits.over_time.slice_ns()).max().unwrap_or(1)
-}
-
-/// Most waiting first, and each name once.
-pub(crate) fn put_in_order(profile: &mut Profile) {
-    profile.locks.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns).then(b.acquisitions.total_cmp(&a.acquisitions)));
-    profile.conditions.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
-    tell_all_apart(profile);
-}
-
-/// Each name of a lock once, and each of a condition.
-pub(crate) fn tell_all_apart(profile: &mut Profile) {
-    let pid = |process: u32| profile.processes.get(process as usize).map_or(0, |process| process.pid);
-    // Several locks have no address in common.
-    let address = |lock: &Lock| (lock.members <= 1).then_some(lock.address);
-    let locks = profile.locks.iter_mut();
-    tell_apart(locks.map(|lock| (address(lock), pid(lock.process), &mut lock.name)));
-    let conditions = profile.conditions.iter_mut();
-    tell_apart(conditions.map(|one| (Some(one.address), pid(one.process), &mut one.name)));
-}
-
-/// Gives an address to names that are not unique, the process to those of one address, and a number to those of one address
-/// at different times.
-fn tell_apart<'a>(names: impl Iterator<Item = (Option<u64>, u32, &'a mut String)>) {
-    let mut names: Vec<(Option<u64>, u32, &mut String)> = names.collect();
-    for round in 0..3 {
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        for (.., name) in &names {
-            *counts.entry((*name).clone()).or_default() += 1;
-        }
-        let mut numbers: HashMap<String, usize> = HashMap::new();
-        for (address, pid, name) in &mut names {
-            if counts[name.as_str()] < 2 {
-                continue;
-            }
-            let number = numbers.entry(name.clone()).or_default();
-            *number += 1;
-            match round {
-                0 => address.iter().for_each(|address| **name += &format!(" at {address:#x}")),
-                1 => **name = format!("{name} of process {pid}"),
-                _ if *number > 1 => **name = format!("{name} ({number})"),
-                _ => {}
-            }
-        }
-    }
 }
 
 /// Which samples.
@@ -402,7 +358,12 @@ impl<'a> Builder<'a> {
         self.stacks.place(verb, frame)
     }
 
-    fn sites(&mut self, image: &mut Image, stacks: &Sites, kind: LockKind) -> Result<Vec<crate::Site>, ReadError> {
+    fn sites(
+        &mut self,
+        image: &mut Image,
+        stacks: &Sites<Stack>,
+        kind: LockKind,
+    ) -> Result<Vec<crate::Site>, ReadError> {
         let mut numbers = BTreeMap::new();
         for stack in stacks.0.keys() {
             if let Some(number) = self.stack(image, stack.number)? {

@@ -14,6 +14,7 @@
 //! that has grown from its first look to the first one after it.
 
 use super::clock::Clock;
+use crate::profile::State;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{ReadError, Reader, Waiter};
 use ondeck_trace::process::{bytes, threads};
@@ -41,6 +42,25 @@ pub(crate) enum Activity {
     Waiting(u32, u64),
     /// It waited for the end of a thread.
     Joining,
+}
+
+impl Activity {
+    /// As a profile has it, with the system call.
+    pub(crate) fn told(self) -> (State, String) {
+        let call = match self {
+            Activity::Blocked(Some(number)) => syscalls::Sysno::new(number as usize)
+                .map_or_else(|| format!("system call {number}"), |call| call.name().to_owned()),
+            Activity::Joining => "pthread_join".to_owned(),
+            _ => String::new(),
+        };
+        let state = match self {
+            Activity::Computing => State::Computing,
+            Activity::NoCore => State::NoCore,
+            Activity::Blocked(_) | Activity::Joining => State::Blocked,
+            Activity::Waiting(..) => State::OtherLock,
+        };
+        (state, call)
+    }
 }
 
 /// What a holder did during a hold, as parts of it.
@@ -264,38 +284,24 @@ impl Holders {
     /// What the thread did that had the lock from `from` to `to`, as far as looks fell into that time. They are forgotten, and
     /// those before.
     pub(super) fn during(&mut self, lock: u32, thread: u32, from: u64, to: u64) -> Option<Shares> {
-        let mut none = VecDeque::new();
-        let looks = self.looks.get_mut(&lock).unwrap_or(&mut none);
-        let mut counts: BTreeMap<Activity, f64> = BTreeMap::new();
-        let mut first = None;
-        while let Some(look) = looks.front().copied().filter(|look| look.at <= to) {
-            looks.pop_front();
-            if look.at >= from && look.thread == thread {
-                *counts.entry(look.doing).or_default() += 1.0;
-                first.get_or_insert(look.at);
-            }
+        let mut seen: Vec<HolderSample> = Vec::new();
+        if let Some(looks) = self.looks.get_mut(&lock) {
+            let n_until = looks.iter().take_while(|look| look.at <= to).count();
+            seen.extend(looks.drain(..n_until).filter(|look| look.at >= from && look.thread == thread));
         }
-        if first.is_none() {
-            for look in self.suspects.during(thread, from, to) {
-                *counts.entry(look.doing).or_default() += 1.0;
-                first.get_or_insert(look.at);
-            }
+        if seen.is_empty() {
+            seen.extend(self.suspects.during(thread, from, to));
         }
-        self.split(thread, counts, first?, to)
+        self.split(&seen, to)
     }
 
     /// What the thread does that has the lock still, that thread, and when it was first seen to have it.
     pub(super) fn until_now(&self, lock: u32) -> Option<(Shares, u32, u64)> {
         let looks = self.looks.get(&lock)?;
         let last = looks.back()?;
-        let of_this = looks.iter().rev().take_while(|look| look.thread == last.thread);
-        let mut counts: BTreeMap<Activity, f64> = BTreeMap::new();
-        let mut first = last.at;
-        for look in of_this {
-            *counts.entry(look.doing).or_default() += 1.0;
-            first = look.at;
-        }
-        Some((self.split(last.thread, counts, first, last.at)?, last.thread, first))
+        let n_others = looks.iter().rposition(|look| look.thread != last.thread).map_or(0, |at| at + 1);
+        let of_this: Vec<HolderSample> = looks.range(n_others..).copied().collect();
+        Some((self.split(&of_this, last.at)?, last.thread, of_this.first()?.at))
     }
 
     /// What the holder did at the last look.
@@ -303,8 +309,11 @@ impl Holders {
         self.looks.get(&lock)?.back().map(|look| (look.thread, look.doing, look.at))
     }
 
-    /// The counts as parts, and of those in which the thread could run the part without a core.
-    fn split(&self, thread: u32, mut counts: BTreeMap<Activity, f64>, first: u64, to: u64) -> Option<Shares> {
+    /// The looks at one thread as parts, and of those in which the thread could run the part without a core.
+    fn split(&self, looks: &[HolderSample], to: u64) -> Option<Shares> {
+        let HolderSample { thread, at: first, .. } = *looks.first()?;
+        let mut counts: BTreeMap<Activity, f64> = BTreeMap::new();
+        looks.iter().for_each(|look| *counts.entry(look.doing).or_default() += 1.0);
         let all: f64 = counts.values().sum();
         let could_run = counts.remove(&Activity::Computing).unwrap_or_default();
         if could_run > 0.0 {
@@ -312,8 +321,7 @@ impl Holders {
             counts.insert(Activity::Computing, could_run - without);
             counts.insert(Activity::NoCore, without);
         }
-        (all > 0.0)
-            .then(|| counts.into_iter().map(|(doing, n)| (doing, n / all)).filter(|(_, part)| *part > 0.0).collect())
+        Some(counts.into_iter().map(|(doing, n)| (doing, n / all)).filter(|(_, part)| *part > 0.0).collect())
     }
 
     /// The part of the time from a look on in which the thread was kept from running.

@@ -31,6 +31,13 @@ pub(crate) enum CauseKind {
     Passing,
 }
 
+impl CauseKind {
+    /// Whether a function is to blame that has the lock.
+    pub(super) fn is_of_a_holder(self) -> bool {
+        matches!(self, CauseKind::Held | CauseKind::Blocked | CauseKind::Waits(_))
+    }
+}
+
 /// A part of a lock's waiting.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CauseShare {
@@ -97,7 +104,7 @@ pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseSha
             State::Free => CauseKind::Free,
             State::Passing => CauseKind::Passing,
         };
-        let has_function = matches!(what, CauseKind::Held | CauseKind::Blocked | CauseKind::Waits(_));
+        let has_function = what.is_of_a_holder();
         let key = (what, if has_function { function } else { "" }, cause.call.as_str());
         let why = sums.entry(key).or_insert_with(|| CauseShare::new(what, frame.filter(|_| has_function), &cause.call));
         why.add(cause);
@@ -156,7 +163,7 @@ impl CauseShare {
 
     /// Whether it was a single hold.
     pub(super) fn is_one_event(&self) -> bool {
-        matches!(self.what, CauseKind::Held | CauseKind::Blocked | CauseKind::Waits(_)) && self.count < 1.5
+        self.what.is_of_a_holder() && self.count < 1.5
     }
 }
 

@@ -174,9 +174,7 @@ impl Chain {
             }
             chain.names.push(index);
             let whys = whys(profile, tops, index);
-            let held =
-                whys.iter().find(|why| matches!(why.what, CauseKind::Held | CauseKind::Blocked | CauseKind::Waits(_)));
-            let Some(held) = held else { break };
+            let Some(held) = whys.iter().find(|why| why.what.is_of_a_holder()) else { break };
             next = chain.add(profile, tops, held);
             if next.is_none() && !matches!(held.what, CauseKind::Waits(_)) {
                 break;

@@ -13,8 +13,8 @@
 //! In a program that has its locks by ondeck's library, a thread waits for the mutex around the lock, which also says who has
 //! it. In another program it waits for the lock itself.
 
-use super::kinds::{Class, FutexOwner, WaitSubject};
 use super::names::Names;
+use crate::kinds::{Class, FutexOwner, WaitSubject};
 use crate::profile::{LockKind, WaitKind};
 use ondeck_trace::Wait;
 use ondeck_trace::process::bytes;

@@ -1,11 +1,11 @@
 //! The profile of what was taken until now.
 
-use super::kinds::WaitSubject;
 use super::names::Names;
 use super::stuck;
 use super::{FutexSnapshot, Namer};
 use crate::collect::SNAPSHOT;
-use crate::collect::build::put_in_order;
+use crate::kinds::WaitSubject;
+use crate::order::put_in_order;
 use crate::profile::{Dropped, Profile};
 use crate::words::FROM_KERNEL;
 use ondeck_report::wording::counted_that;

@@ -1,6 +1,6 @@
 //! Waits, added up by futex and stack, in memory that has a bound.
 
-use crate::collect::totals::{Sites, Waits};
+use crate::sums::{Sites, Waits};
 use ondeck_trace::{End, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ type Spot = (usize, u64, u32);
 pub(super) struct Cell {
     pub(super) waits: Waits,
     pub(super) most_waiting: u32,
-    pub(super) wakers: Sites<u32>,
+    pub(super) wakers: Sites,
 }
 
 /// A process that runs for days may make and drop millions of locks and channels. So if there are more than so many cells, the

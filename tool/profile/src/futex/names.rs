@@ -2,11 +2,11 @@
 
 use super::FutexSnapshot;
 use super::cells::{Cell, Cells, FOLDED};
-use super::kinds::{self, Class, FutexOwner, WaitSubject};
 use super::tail_calls::Callees;
-use crate::collect::totals::Sites;
+use crate::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::profile::{Condition, Lock, LockKind, Site, WaitKind};
 use crate::stacks::{Code, Stacks};
+use crate::sums::Sites;
 use crate::symbols::Symbols;
 use ondeck_trace::Wait;
 use std::collections::{BTreeMap, HashMap};
@@ -42,7 +42,7 @@ enum FutexPlace {
 pub(super) struct Group {
     sum: Cell,
     address: u64,
-    waiters: Sites<u32>,
+    waiters: Sites,
 }
 
 /// What was looked up.
@@ -154,7 +154,7 @@ impl<'a> Names<'a> {
     }
 
     /// Who has woken the waiters, with functions that are gone from the stacks.
-    fn wakers(&mut self, waiters: &Sites<u32>, wakers: &Sites<u32>) -> Vec<Site> {
+    fn wakers(&mut self, waiters: &Sites, wakers: &Sites) -> Vec<Site> {
         let callees = Callees::new(&self.stacks.frames.list, waiters.0.keys().map(|stack| self.stacks.of(*stack)));
         let whole = |stack: &u32| Some((*stack, callees.whole(self.stacks.of(*stack))?));
         let whole: HashMap<u32, Vec<u32>> = wakers.0.keys().filter_map(whole).collect();

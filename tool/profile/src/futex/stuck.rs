@@ -1,9 +1,8 @@
 //! Threads that wait for long, and who has what they wait for: as far as the C library's locks say who that is.
 
-use super::kinds::WaitSubject;
 use super::names::{Names, is_long};
-use crate::collect::build::name_of_call;
 use crate::collect::holders::{Activity, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread};
+use crate::kinds::WaitSubject;
 use crate::profile::{LockKind, Profile, State, Stuck, WaitObject};
 use ondeck_trace::process::bytes;
 use ondeck_trace::{Wait, stack_of_sleeper};
@@ -47,11 +46,8 @@ impl Names<'_> {
         let number = |place: &u64| bytes(pid, address.wrapping_add(*place)).map(u32::from_ne_bytes);
         let owner = |place: &u64| number(place).filter(|owner| is_thread(&process, *owner));
         let holder = places.iter().find_map(owner);
-        let (state, call) = match holder.and_then(|holder| Thread::new(&process, holder).doing()) {
-            Some(Activity::Blocked(call)) => (State::Blocked, call.map_or_else(String::new, name_of_call)),
-            Some(Activity::Computing) => (State::Computing, String::new()),
-            _ => (State::Unknown, String::new()),
-        };
+        let doing = holder.and_then(|holder| Thread::new(&process, holder).doing());
+        let (state, call) = doing.map(Activity::told).unwrap_or_default();
         let addresses = holder.and_then(|holder| stack_of_sleeper(pid, holder));
         let holder_stack = addresses.map(|addresses| self.walked(wait.image, &addresses));
         let (process, thread, ns) = (wait.image as u32, wait.thread, wait.to_ns - wait.from_ns);

@@ -146,7 +146,8 @@ impl Builder<'_> {
         for ((stack, doing), part) in &parts.holds {
             let number = self.stack(image, stack.number)?;
             let number = number.map(|n| if kind == LockKind::RwLock { self.told_apart(n, *stack) } else { n });
-            causes.push(self.cause(image.process, *doing, number, part));
+            let (state, call, other) = self.told(image.process, *doing);
+            causes.push(Cause { state, stack: number, call, other, ..of_part(part) });
         }
         let without = |state, part: &Part| Cause { state, ..of_part(part) };
         causes.extend([without(State::Passing, &parts.passing), without(State::Free, &parts.free)]);
@@ -158,28 +159,18 @@ impl Builder<'_> {
         Ok(causes)
     }
 
-    fn cause(&mut self, process: u32, doing: Option<Activity>, stack: Option<u32>, part: &Part) -> Cause {
-        let (state, call, other) = self.told(process, doing);
-        Cause { state, stack, call, other, ..of_part(part) }
-    }
-
     fn told(&mut self, process: u32, doing: Option<Activity>) -> (State, String, Option<WaitObject>) {
-        let none = String::new;
-        match doing {
-            None => (State::Unknown, none(), None),
-            Some(Activity::Computing) => (State::Computing, none(), None),
-            Some(Activity::NoCore) => (State::NoCore, none(), None),
-            Some(Activity::Blocked(call)) => (State::Blocked, call.map_or_else(none, name_of_call), None),
-            Some(Activity::Joining) => (State::Blocked, "pthread_join".to_owned(), None),
-            Some(Activity::Waiting(_, address)) => {
-                (State::OtherLock, none(), Some(WaitObject::Lock(self.addressed(process, address))))
-            }
-        }
+        let other = match doing {
+            Some(Activity::Waiting(_, address)) => Some(self.addressed(process, address)),
+            _ => None,
+        };
+        let (state, call) = doing.map(Activity::told).unwrap_or_default();
+        (state, call, other)
     }
 
     /// The place of an address among those whose locks are looked up once all are known.
-    fn addressed(&mut self, process: u32, address: u64) -> u32 {
-        self.addressed.number((process, address))
+    fn addressed(&mut self, process: u32, address: u64) -> WaitObject {
+        WaitObject::Lock(self.addressed.number((process, address)))
     }
 
     /// The threads of a recording that still wait.
@@ -190,7 +181,7 @@ impl Builder<'_> {
             let since = recording.clock.since(waiter.since);
             let holder = recording.holders.last(waiter.lock).filter(|(.., at)| *at >= since);
             let (state, call, _) = self.told(image.process, holder.map(|(_, doing, _)| doing));
-            let on = WaitObject::Lock(self.addressed(image.process, recording.address_of(waiter)));
+            let on = self.addressed(image.process, recording.address_of(waiter));
             let holder = holder.map(|(thread, ..)| thread);
             let sleeps = holder.map_or(NONE, |thread| recording.holders.sleeps(thread, since));
             let holder_stack = self.stack(image, sleeps)?;
@@ -225,8 +216,4 @@ pub(super) fn resolve(profile: &mut Profile, addressed: &[(u32, u64)]) {
 
 fn of_part(part: &Part) -> Cause {
     Cause { ns: part.ns, count: part.count, each_ns: part.each_ns(), ..Cause::default() }
-}
-
-pub(crate) fn name_of_call(number: u32) -> String {
-    syscalls::Sysno::new(number as usize).map_or_else(|| format!("system call {number}"), |call| call.name().to_owned())
 }

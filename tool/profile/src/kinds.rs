@@ -231,7 +231,7 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -
 
 /// The frame that waits, by its place in the stack: the first that is neither a row nor between. Where all are, as in
 /// threads of Go's or Java's runtime, the first that does more than lock or wait.
-pub(super) fn place<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)> + Clone) -> Option<usize> {
+pub(crate) fn place<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)> + Clone) -> Option<usize> {
     let first = |is_passed: fn(&Frame, &str) -> bool| {
         frames.clone().position(|(frame, brief)| row(ROWS, brief).is_none() && !is_passed(frame, brief))
     };
