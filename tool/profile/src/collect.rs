@@ -86,7 +86,7 @@ impl Collector {
             unreadable: Vec::new(),
             unopened: Vec::new(),
             bypassed: None,
-            symbols: Symbols::new(),
+            symbols: Symbols::default(),
             programs: Programs::default(),
             last_snapshot_ns: None,
         }

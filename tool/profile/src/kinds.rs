@@ -7,7 +7,8 @@
 //!
 //! # How to add a row
 //! Write the beginning of the function's short name, as the list and the page show it, to those of the same meaning: a name
-//! stands between spaces. With `$` at its end it is the whole name. Then add a stack to the test below: a row that no stack needs fails it.
+//! stands between spaces. With `$` at its end it is the whole name. Then add a stack to the test below: a name that no stack
+//! needs fails it.
 
 use crate::profile::{Frame, LockKind, WaitKind};
 use crate::wrappers::{begins, is_wrapper};

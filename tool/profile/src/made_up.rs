@@ -291,6 +291,14 @@ pub(crate) fn small() -> Profile {
     builder.profile
 }
 
+/// All that is made of a profile, whatever stands in it.
+pub(crate) fn show(profile: &Profile) {
+    let sizes = [crate::terminal::table(profile, 120).len(), crate::page(profile).len()];
+    assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
+    // Read back or refused: a figure may be too large for any run.
+    let _ = crate::json::from_json(&crate::json::to_json(profile));
+}
+
 /// The sample that other crates test with, as a file.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/server.json");
 

@@ -88,6 +88,15 @@ pub(crate) fn several(name: &str) -> Option<String> {
     PLACES.iter().find_map(|(one, several)| Some(format!("{several}{}", name.strip_prefix(one)?)))
 }
 
+/// The first of some processes, by program and number, and how many there are beside them.
+pub(crate) fn processes(all: impl ExactSizeIterator<Item = (String, u32)>) -> String {
+    const MOST_NAMED: usize = 3;
+    let n_more = all.len().saturating_sub(MOST_NAMED);
+    let named = all.take(MOST_NAMED).map(|(program, pid)| format!("{program} ({pid})"));
+    let named = named.collect::<Vec<String>>().join(", ");
+    if n_more > 0 { format!("{named} and {n_more} more") } else { named }
+}
+
 /// The line of a frame, as names of locks have it behind the function.
 pub(crate) fn line(frame: &Frame) -> String {
     let file = frame.file.rsplit('/').next().unwrap_or_default();

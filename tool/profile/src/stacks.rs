@@ -5,29 +5,8 @@ use crate::names::{brief, line};
 use crate::profile::Frame;
 use crate::symbols::{Module, Symbols};
 use crate::wrappers::is_wrapper;
+use indexmap::IndexSet;
 use std::collections::HashMap;
-use std::hash::Hash;
-
-/// Each of some things once.
-pub(crate) struct Interner<T> {
-    pub(crate) list: Vec<T>,
-    numbers: HashMap<T, u32>,
-}
-
-impl<T> Default for Interner<T> {
-    fn default() -> Self {
-        Interner { list: Vec::new(), numbers: HashMap::new() }
-    }
-}
-
-impl<T: Clone + Eq + Hash> Interner<T> {
-    pub(crate) fn number(&mut self, thing: T) -> u32 {
-        *self.numbers.entry(thing).or_insert_with_key(|thing| {
-            self.list.push(thing.clone());
-            self.list.len() as u32 - 1
-        })
-    }
-}
 
 /// The code of a process image, by the number of the image.
 #[derive(Clone, Copy)]
@@ -48,21 +27,21 @@ enum Question {
 /// The frames and stacks, and what was looked up for them.
 pub(crate) struct Stacks<'s> {
     pub(crate) symbols: &'s mut Symbols,
-    pub(crate) frames: Interner<Frame>,
+    pub(crate) frames: IndexSet<Frame>,
     /// The short name of each frame.
     briefs: Vec<String>,
-    pub(crate) list: Interner<Vec<u32>>,
+    pub(crate) list: IndexSet<Vec<u32>>,
     known: HashMap<(usize, Question), Vec<u32>>,
 }
 
 impl<'s> Stacks<'s> {
     pub(crate) fn new(symbols: &'s mut Symbols) -> Self {
-        let (frames, list) = (Interner::default(), Interner::default());
+        let (frames, list) = (IndexSet::new(), IndexSet::new());
         Stacks { symbols, frames, briefs: Vec::new(), list, known: HashMap::new() }
     }
 
     pub(crate) fn frame(&self, number: u32) -> &Frame {
-        &self.frames.list[number as usize]
+        &self.frames[number as usize]
     }
 
     pub(crate) fn brief(&self, number: u32) -> &str {
@@ -76,7 +55,7 @@ impl<'s> Stacks<'s> {
 
     /// The frames of a stack, the innermost first.
     pub(crate) fn of(&self, stack: u32) -> &[u32] {
-        &self.list.list[stack as usize]
+        &self.list[stack as usize]
     }
 
     /// The same, each with its short name.
@@ -90,9 +69,11 @@ impl<'s> Stacks<'s> {
     }
 
     pub(crate) fn number(&mut self, frame: Frame) -> u32 {
-        let number = self.frames.number(frame);
-        self.briefs.extend(self.frames.list[self.briefs.len()..].iter().map(|frame| brief(&frame.function)));
-        number
+        let (number, is_new) = self.frames.insert_full(frame);
+        if is_new {
+            self.briefs.push(brief(&self.frames[number].function));
+        }
+        number as u32
     }
 
     /// The number of a stack of these frames, in which those without a name of their own get one.
@@ -101,7 +82,12 @@ impl<'s> Stacks<'s> {
         for (at, frame) in anonymous::named(&list) {
             frames[at] = self.number(frame);
         }
-        self.list.number(frames)
+        self.stack_as_it_is(frames)
+    }
+
+    /// The same without new names.
+    pub(crate) fn stack_as_it_is(&mut self, frames: Vec<u32>) -> u32 {
+        self.list.insert_full(frames).0 as u32
     }
 
     /// The functions at an address.
@@ -119,7 +105,7 @@ impl<'s> Stacks<'s> {
     /// The function that has jumped to that of a frame, if the caller had called another one.
     pub(crate) fn jumper(&mut self, code: Code, reached: u32, caller: u64) -> Vec<u32> {
         self.known(code, Question::Jumper(reached, caller), |all| {
-            let function = &all.frames.list[reached as usize].function;
+            let function = &all.frames[reached as usize].function;
             all.symbols.jumper(code.modules, function, caller)
         })
     }

@@ -86,17 +86,13 @@ struct ModuleSymbols {
 }
 
 impl Default for Symbols {
+    /// Looks for separate debug files below `/usr/lib/debug`, and beside the files that they belong to.
     fn default() -> Symbols {
-        Symbols::new()
+        Symbols::with_debug_directory(Path::new("/usr/lib/debug"))
     }
 }
 
 impl Symbols {
-    /// Looks for separate debug files below `/usr/lib/debug`, and beside the files that they belong to.
-    pub fn new() -> Symbols {
-        Symbols::with_debug_directory(Path::new("/usr/lib/debug"))
-    }
-
     fn with_debug_directory(directory: &Path) -> Symbols {
         Symbols { debug_directory: directory.to_owned(), known: BTreeMap::new() }
     }

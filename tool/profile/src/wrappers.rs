@@ -255,14 +255,11 @@ pub(crate) const NO_STACK: &str = "(no stack)";
 mod tests {
     use super::*;
 
-    fn judged(function: &str, module: &str) -> bool {
-        let frame = Frame {
-            function: function.into(),
-            module: module.into(),
-            is_named: !function.contains("+0x"),
-            ..Frame::default()
-        };
-        is_wrapper(&frame, &brief(function))
+    /// Of a function in a module, or in a source file and maybe inlined.
+    fn judged(function: &str, module: &str, file: &str, is_inlined: bool) -> bool {
+        let is_named = !function.contains("+0x");
+        let [name, module, file] = [function, module, file].map(str::to_owned);
+        is_wrapper(&Frame { function: name, module, file, is_inlined, is_named, ..Frame::default() }, &brief(function))
     }
 
     #[test]
@@ -289,7 +286,7 @@ mod tests {
             ("app::ScopedLocker<int>::~ScopedLocker()", "app"),
             ("CriticalSection::Enter()", "app"),
         ] {
-            assert!(judged(function, module), "{function}");
+            assert!(judged(function, module, "", false), "{function}");
         }
         for (function, module) in [
             ("main", "app"),
@@ -303,7 +300,7 @@ mod tests {
             ("Clock::lock()", "app"),
             ("lock", "app"),
         ] {
-            assert!(!judged(function, module), "{function}");
+            assert!(!judged(function, module, "", false), "{function}");
         }
     }
 
@@ -324,11 +321,7 @@ mod tests {
     /// As with `debug = "line-tables-only"`.
     #[test]
     fn inlined_functions_are_known_by_their_files() {
-        let judged = |function: &str, file: &str, is_inlined: bool| {
-            let (function, file) = (function.to_owned(), file.to_owned());
-            let frame = Frame { function, file, is_inlined, is_named: true, ..Frame::default() };
-            is_wrapper(&frame, &brief(&frame.function))
-        };
+        let judged = |function: &str, file: &str, is_inlined| judged(function, "", file, is_inlined);
         for (function, file) in [
             ("lock<u64>", "/rustc/00ff/library/std/src/sync/poison/mutex.rs"),
             ("unlock", "/rustc/00ff/library/std/src/sys/sync/mutex/futex.rs"),
@@ -359,16 +352,7 @@ mod tests {
     /// As a wait with a lambda for its condition.
     #[test]
     fn functions_of_headers_are_known_by_their_files() {
-        let judged = |function: &str, file: &str| {
-            let frame = Frame {
-                function: function.into(),
-                file: file.into(),
-                is_inlined: true,
-                is_named: true,
-                ..Frame::default()
-            };
-            is_wrapper(&frame, &brief(function))
-        };
+        let judged = |function: &str, file: &str| judged(function, "", file, true);
         let wait = "wait<consume()::<lambda()> >";
         for file in ["/usr/include/ondeck.hpp", "/usr/include/c++/14/condition_variable", "/lib/c++/v1/mutex"] {
             assert!(judged(wait, file), "{file}");

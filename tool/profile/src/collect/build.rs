@@ -7,12 +7,14 @@ use super::bypassed::BypassedProcesses;
 use super::totals::Totals;
 use super::{Collector, Recording, SNAPSHOT, Stack, meaning};
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
+use crate::names;
 use crate::order::put_in_order;
 use crate::profile::{Condition, Frame, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Spot, WaitKind};
-use crate::stacks::{Code, Interner, Stacks};
+use crate::stacks::{Code, Stacks};
 use crate::sums::Sites;
 use crate::symbols::{Module, Source, Symbols};
 use crate::wrappers::{READING, WRITING, is_below, top};
+use indexmap::IndexSet;
 use ondeck_record::layout::kind;
 use ondeck_record::read::{self, ReadError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -51,8 +53,8 @@ impl Collector {
             lock,
             rate: u32::try_from(rate).unwrap_or(u32::MAX),
             processes: builder.processes,
-            frames: builder.stacks.frames.list,
-            stacks: builder.stacks.list.list,
+            frames: builder.stacks.frames.into_iter().collect(),
+            stacks: builder.stacks.list.into_iter().collect(),
             has_locked: self.recordings.iter().any(|recording| recording.has_locked),
             locks: builder.locks,
             conditions: builder.conditions,
@@ -61,7 +63,7 @@ impl Collector {
             ..self.run.profile(self.run.started_ns.saturating_add(since.from()), now_ns)
         };
         put_in_order(&mut profile);
-        why::resolve(&mut profile, &builder.addressed.list);
+        why::resolve(&mut profile, &builder.addressed);
         self.tell_of_gaps(&mut profile);
         profile.notes.extend(self.programs.notes(&profile));
         if since == SampleRange::Start {
@@ -119,16 +121,10 @@ impl Collector {
 
 /// Of processes that live on, what they do from now on is not seen.
 fn still_running(processes: &[Process]) -> Option<String> {
-    const MOST_NAMED: usize = 3;
     let all: Vec<&Process> = processes.iter().filter(|process| process.ended == ProcessEnd::Running).collect();
-    let name = |process: &&Process| {
-        let program = Path::new(&process.program).file_name().unwrap_or_default();
-        format!("{} ({})", program.to_string_lossy(), process.pid)
-    };
-    let mut names = all.iter().take(MOST_NAMED).map(name).collect::<Vec<String>>().join(", ");
-    if all.len() > MOST_NAMED {
-        names += &format!(" and {} more", all.len() - MOST_NAMED);
-    }
+    let program =
+        |process: &Process| Path::new(&process.program).file_name().unwrap_or_default().to_string_lossy().into();
+    let names = names::processes(all.iter().map(|process| (program(process), process.pid)));
     (!all.is_empty()).then(|| format!("still running, so the rest of their waiting is missing: {names}"))
 }
 
@@ -164,7 +160,7 @@ struct Builder<'a> {
     /// Threads that still wait; their locks are numbers of addresses.
     stuck: Vec<crate::profile::Stuck>,
     /// Addresses whose locks are looked up at the end.
-    addressed: Interner<(u32, u64)>,
+    addressed: IndexSet<(u32, u64)>,
 }
 
 impl<'a> Builder<'a> {
@@ -178,7 +174,7 @@ impl<'a> Builder<'a> {
             locks: Vec::new(),
             conditions: Vec::new(),
             stuck: Vec::new(),
-            addressed: Interner::default(),
+            addressed: IndexSet::new(),
         }
     }
 
@@ -379,7 +375,7 @@ impl<'a> Builder<'a> {
         let function = if stack.is_reading { READING } else { WRITING }.to_owned();
         let inner = self.stacks.number(Frame { function, is_named: true, ..Frame::default() });
         let frames = std::iter::once(inner).chain(self.stacks.of(number).iter().copied()).collect();
-        self.stacks.list.number(frames)
+        self.stacks.stack_as_it_is(frames)
     }
 }
 

@@ -2,13 +2,12 @@
 //! another root directory does not find the one for recordings. They are looked for now and then, so that they are not
 //! missed in silence.
 
+use crate::names;
 use ondeck_trace::process::parent;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between two looks.
 const GAP_NS: u64 = 1_000_000_000;
-/// As many are named.
-const MOST_NAMED: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct BypassedProcesses {
@@ -64,11 +63,7 @@ impl BypassedProcesses {
             "they cannot write to the directory of recordings. It has no room, or they have another root directory or user",
         ];
         self.found.iter().zip(reasons).filter(|(found, _)| !found.is_empty()).map(|(found, reason)| {
-            let named = found.iter().take(MOST_NAMED).map(|(pid, name)| format!("{name} ({pid})"));
-            let mut names = named.collect::<Vec<String>>().join(", ");
-            if found.len() > MOST_NAMED {
-                names += &format!(" and {} more", found.len() - MOST_NAMED);
-            }
+            let names = names::processes(found.iter().map(|(pid, name)| (name.clone(), *pid)));
             format!("processes without a recording: {names}: {reason}")
         })
     }

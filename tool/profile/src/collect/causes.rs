@@ -119,7 +119,7 @@ impl Sums {
     }
 
     pub(crate) fn stacks(&self) -> impl Iterator<Item = u32> {
-        self.holds.keys().map(|(stack, _)| stack.number())
+        self.holds.keys().map(|(stack, _)| stack.number)
     }
 }
 

@@ -6,9 +6,3 @@ pub(crate) struct Stack {
     pub(crate) number: u32,
     pub(crate) is_reading: bool,
 }
-
-impl Stack {
-    pub(crate) fn number(&self) -> u32 {
-        self.number
-    }
-}

@@ -36,7 +36,7 @@ impl Totals {
     pub(crate) fn stacks(&self) -> impl Iterator<Item = u32> {
         [&self.waiters, &self.holders, &self.takers, &self.tries, &self.notifiers]
             .into_iter()
-            .flat_map(|stacks| stacks.0.keys().map(Stack::number))
+            .flat_map(|stacks| stacks.0.keys().map(|stack| stack.number))
             .chain(self.causes.stacks())
     }
 

@@ -29,7 +29,7 @@ impl Namer {
             }
         }
         let hanging = names.hanging();
-        let (frames, stacks) = (names.stacks.frames.list, names.stacks.list.list);
+        let (frames, stacks) = (names.stacks.frames.into_iter().collect(), names.stacks.list.into_iter().collect());
         let from_ns = told.snapshot_from_ns.unwrap_or(told.run.started_ns);
         let mut profile = Profile {
             lock: FROM_KERNEL.to_owned(),

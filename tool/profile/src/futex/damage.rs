@@ -2,7 +2,7 @@
 
 use super::{FutexCollector, Namer};
 use crate::collect::Run;
-use crate::{json, page, terminal};
+use crate::made_up::show;
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags};
 use ondeck_trace::Tracer;
 use proptest::prelude::*;
@@ -212,14 +212,6 @@ fn what_is_no_whole_number_of_words_is_no_record() {
     }
 }
 
-/// All that is made of a profile.
-fn shown(profile: &crate::Profile) {
-    let sizes = [terminal::table(profile, 120).len(), page(profile).len()];
-    assert!(sizes.iter().all(|size| *size < 10 << 20), "{sizes:?}");
-    // Read back or refused: a figure may be too large for any run.
-    let _ = json::from_json(&json::to_json(profile));
-}
-
 proptest! {
     #[test]
     fn whatever_the_kernel_tells_a_profile_comes_of_it(
@@ -230,10 +222,10 @@ proptest! {
         for (records, now_ns) in parts {
             records.iter().for_each(|record| kernel.tell(record));
             kernel.collector.take();
-            shown(&namer.profile(&kernel.collector.snapshot(now_ns)));
+            show(&namer.profile(&kernel.collector.snapshot(now_ns)));
         }
         kernel.collector.take_last(None);
-        shown(&namer.profile(&kernel.collector.told(2_000_000_000)));
+        show(&namer.profile(&kernel.collector.told(2_000_000_000)));
     }
 
     /// Nothing of it is a record, and the kernel is anywhere.
@@ -248,6 +240,6 @@ proptest! {
             kernel.file.write_all_at(&head.to_ne_bytes(), HEAD).unwrap();
             kernel.collector.take_last(None);
         }
-        shown(&Namer::default().profile(&kernel.collector.told(1)));
+        show(&Namer::default().profile(&kernel.collector.told(1)));
     }
 }

@@ -155,10 +155,10 @@ impl<'a> Names<'a> {
 
     /// Who has woken the waiters, with functions that are gone from the stacks.
     fn wakers(&mut self, waiters: &Sites, wakers: &Sites) -> Vec<Site> {
-        let callees = Callees::new(&self.stacks.frames.list, waiters.0.keys().map(|stack| self.stacks.of(*stack)));
+        let callees = Callees::new(&self.stacks, waiters.0.keys().copied());
         let whole = |stack: &u32| Some((*stack, callees.whole(self.stacks.of(*stack))?));
         let whole: HashMap<u32, Vec<u32>> = wakers.0.keys().filter_map(whole).collect();
-        wakers.sites(|stack| Some(whole.get(&stack).map_or(stack, |frames| self.stacks.list.number(frames.clone()))))
+        wakers.sites(|stack| Some(whole.get(&stack).map_or(stack, |frames| self.stacks.stack_as_it_is(frames.clone()))))
     }
 
     pub(super) fn condition(&mut self, key: &Key, kind: WaitKind, group: &Group) -> Condition {

@@ -1,7 +1,6 @@
 //! Stacks of a recording as those of a profile: with names, and with functions that are gone from them.
 
 use super::{Builder, Image};
-use crate::collect::Stack;
 use crate::collect::totals::Totals;
 use crate::profile::Frame;
 use crate::wrappers::{UNKNOWN, is_below};
@@ -52,7 +51,7 @@ impl Builder<'_> {
         let stacks = numbers.into_iter().map(stack).collect::<Result<BTreeMap<u32, Vec<u64>>, ReadError>>()?;
         let inner: BTreeSet<u64> = stacks.values().filter_map(|stack| stack.first().copied()).collect();
         // What locks by itself is more likely to unlock by itself than what calls it.
-        let locking = totals.waiters.0.keys().chain(totals.takers.0.keys()).map(Stack::number);
+        let locking = totals.waiters.0.keys().chain(totals.takers.0.keys()).map(|stack| stack.number);
         let direct = locking.filter_map(|number| stacks.get(&number)?.first_chunk::<2>());
         let all = stacks.values().flat_map(|stack| stack.array_windows::<2>());
         for pairs in [direct.collect::<Vec<&[u64; 2]>>(), all.collect()] {

@@ -6,6 +6,7 @@ use crate::collect::holders::Activity;
 use crate::collect::totals::Totals;
 use crate::collect::{Recording, Stack, meaning};
 use crate::profile::{Cause, LockKind, Profile, State, Stuck, WaitKind, WaitObject};
+use indexmap::IndexSet;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, ReadError, Waiter};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -170,7 +171,7 @@ impl Builder<'_> {
 
     /// The place of an address among those whose locks are looked up once all are known.
     fn addressed(&mut self, process: u32, address: u64) -> WaitObject {
-        WaitObject::Lock(self.addressed.number((process, address)))
+        WaitObject::Lock(self.addressed.insert_full((process, address)).0 as u32)
     }
 
     /// The threads of a recording that still wait.
@@ -193,7 +194,7 @@ impl Builder<'_> {
 }
 
 /// Puts the numbers of locks in the place of those of addresses.
-pub(super) fn resolve(profile: &mut Profile, addressed: &[(u32, u64)]) {
+pub(super) fn resolve(profile: &mut Profile, addressed: &IndexSet<(u32, u64)>) {
     let mut found: HashMap<(u32, u64), WaitObject> = HashMap::new();
     for (index, condition) in profile.conditions.iter().enumerate() {
         found.entry((condition.process, condition.address)).or_insert(WaitObject::Condition(index as u32));
@@ -201,7 +202,7 @@ pub(super) fn resolve(profile: &mut Profile, addressed: &[(u32, u64)]) {
     for (index, lock) in profile.locks.iter().enumerate().rev() {
         found.insert((lock.process, lock.address), WaitObject::Lock(index as u32));
     }
-    let find = |number: u32| addressed.get(number as usize).and_then(|place| found.get(place)).copied();
+    let find = |number: u32| addressed.get_index(number as usize).and_then(|place| found.get(place)).copied();
     for cause in profile.locks.iter_mut().flat_map(|lock| &mut lock.causes) {
         if let Some(WaitObject::Lock(number)) = cause.other {
             cause.other = find(number);
