@@ -31,6 +31,8 @@ mod grid;
 pub mod histogram;
 pub mod html;
 pub mod inputs;
+#[cfg(test)]
+mod made_up;
 pub mod markdown;
 mod next;
 pub mod noise;

@@ -2,29 +2,8 @@
 
 use super::*;
 use crate::fingerprint::Fingerprint;
-use crate::output::Results;
+use crate::made_up::{rounds, source};
 use crate::row::Row;
-
-/// Rows of one lock in one setting, a row per round.
-fn rounds(workload: &str, lock: &str, threads: u32, mega: &[f64]) -> Vec<Row> {
-    let row = |(round, mega): (usize, &f64)| Row {
-        platform: "hardware".into(),
-        machine: "toy-4c".into(),
-        workload: workload.into(),
-        lock: lock.into(),
-        threads,
-        round: round as u32,
-        seconds: 0.1,
-        ops_per_s: Some(mega * 1e6),
-        ns_per_op: Some(1e3 / mega),
-        ..Row::default()
-    };
-    mega.iter().enumerate().map(row).collect()
-}
-
-fn source(label: &str, rows: Vec<Row>) -> Source {
-    Source { label: label.into(), results: Results { rows, ..Results::default() }, notes: Vec::new() }
-}
 
 /// The sentences under the question that has the words.
 fn said(sources: &[Source], words: &str) -> Vec<String> {

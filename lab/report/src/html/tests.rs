@@ -1,8 +1,7 @@
 use super::*;
 use crate::catalogue::Catalogue;
 use crate::figure::{Axis, Form, Point, Scale, Series, Unit};
-use crate::inputs::Source;
-use crate::output::Results;
+use crate::made_up::source;
 use crate::row::Row;
 
 /// What somebody might call a lock who wants to get into the page.
@@ -253,9 +252,8 @@ fn many_rows(workloads: u32, threads: u32) -> Vec<Row> {
 #[test]
 fn a_page_is_small_enough_to_be_mailed() {
     for (workloads, threads, points) in [(1, 40, 3000..=4000), (70, 1, 1440..=1440)] {
-        let results = Results { rows: many_rows(workloads, threads), ..Results::default() };
-        let document =
-            Document::new(&[Source { label: "a.csv".into(), results, notes: Vec::new() }], &[], &Catalogue::default());
+        let rows = many_rows(workloads, threads);
+        let document = Document::new(&[source("a.csv", rows)], &[], &Catalogue::default());
         let n: usize =
             document.figures.iter().flat_map(|figure| &figure.series).map(|series| series.points.len()).sum();
         assert!(points.contains(&n) && document.left_out.is_some(), "{n} points in {} charts", document.figures.len());

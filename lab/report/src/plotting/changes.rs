@@ -21,50 +21,43 @@ pub(super) fn along<'a>(topic: &Topic<'a>) -> Option<Topic<'a>> {
 
 /// The changes of all other topics, side by side: those where more is better apart from those where less is.
 pub(super) fn side_by_side<'a>(topics: &[Topic<'a>]) -> Vec<Topic<'a>> {
-    let others = |more_is_better: bool| {
-        let is_one = move |topic: &&Topic| main_metric(topic.places[0].workload).more_is_better == more_is_better;
-        topics.iter().filter(|topic| !topic.is_numeric()).filter(is_one)
-    };
-    let name = |more_is_better| if more_is_better { "throughput" } else { "time" };
     let mut made = Vec::new();
     for more_is_better in [true, false] {
-        let mut open = PlaceGroup::new(name(more_is_better));
-        for topic in others(more_is_better) {
+        let is_one = |topic: &&Topic| main_metric(topic.places[0].workload).more_is_better == more_is_better;
+        let mut open = Topic::of_changes(more_is_better);
+        for topic in topics.iter().filter(|topic| !topic.is_numeric()).filter(is_one) {
             let courses = changed(topic);
             for place in 0..topic.places.len() {
-                if open.add(topic, place, &courses) && open.places.len() == MOST_NAMES {
-                    made.push(std::mem::replace(&mut open, PlaceGroup::new(name(more_is_better))).topic());
+                open.add(topic, place, &courses);
+                if open.places.len() == MOST_NAMES {
+                    made.push(std::mem::replace(&mut open, Topic::of_changes(more_is_better)));
                 }
             }
         }
-        if !open.places.is_empty() {
-            made.push(open.topic());
-        }
+        made.extend((!open.places.is_empty()).then_some(open));
     }
     made
 }
 
-/// Places that come into one chart.
-struct PlaceGroup<'a> {
-    name: &'static str,
-    places: Vec<Place<'a>>,
-    courses: BTreeMap<(usize, usize), Curve<'a>>,
-}
-
-impl<'a> PlaceGroup<'a> {
-    fn new(name: &'static str) -> Self {
-        PlaceGroup { name, places: Vec::new(), courses: BTreeMap::new() }
+impl<'a> Topic<'a> {
+    /// A chart of changes side by side, without any yet.
+    fn of_changes(more_is_better: bool) -> Self {
+        let name = if more_is_better { "throughput" } else { "time" }.to_string();
+        Topic { kind: Kind::FamilyChange, name, places: Vec::new(), places_left_out: 0, courses: Vec::new() }
     }
 
-    /// Takes over what the courses have at the place; `false` if that is nothing.
-    fn add(&mut self, topic: &Topic<'a>, place: usize, courses: &[Curve<'a>]) -> bool {
+    /// Takes over what the courses have at the place of another topic, if that is anything.
+    fn add(&mut self, topic: &Topic<'a>, place: usize, courses: &[Curve<'a>]) {
         let at = self.places.len();
         let mut is_any = false;
         for course in courses {
             let Some(cell) = course.cells.iter().find(|cell| cell.place == place) else { continue };
-            let new = Curve { cells: Vec::new(), ..course.clone() };
-            let mine = self.courses.entry((course.style, course.source)).or_insert(new);
-            mine.cells.push(Cell { place: at, ..cell.clone() });
+            let key = |course: &Curve| (course.style, course.source);
+            let nth = self.courses.binary_search_by_key(&key(course), key).unwrap_or_else(|nth| {
+                self.courses.insert(nth, Curve { cells: Vec::new(), ..course.clone() });
+                nth
+            });
+            self.courses[nth].cells.push(Cell { place: at, ..cell.clone() });
             is_any = true;
         }
         if is_any {
@@ -76,13 +69,6 @@ impl<'a> PlaceGroup<'a> {
             };
             self.places.push(Place { workload, threads, name });
         }
-        is_any
-    }
-
-    fn topic(self) -> Topic<'a> {
-        let courses = self.courses.into_values().collect();
-        let (name, places) = (self.name.to_string(), self.places);
-        Topic { kind: Kind::FamilyChange, name, places, places_left_out: 0, courses }
     }
 }
 

@@ -40,22 +40,31 @@ pub(super) enum Extreme {
     Highest,
 }
 
-/// All places that are settings.
-const SETTINGS: &[Kind] = &[Kind::Threads, Kind::Phases, Kind::Family];
+/// What most charts have in common.
+const WAITING: Chart = Chart {
+    id: "",
+    title: "",
+    kinds: &[Kind::Threads, Kind::Phases, Kind::Family],
+    label: |_| String::new(),
+    unit: Unit::Ns,
+    mark: None,
+    reading: "",
+    extreme: Extreme::Highest,
+    may_be_log: true,
+    value: |_, _| None,
+};
 
 /// The charts, the most telling first.
 pub(super) static CHARTS: [Chart; 14] = [
     Chart {
         id: "throughput",
         title: "throughput",
-        kinds: SETTINGS,
         label: |topic| throughput_unit(topic).1.into(),
         unit: Unit::Count,
-        mark: None,
-        reading: "",
         extreme: Extreme::Lowest,
         may_be_log: false,
         value: throughput,
+        ..WAITING
     },
     Chart {
         id: "relative",
@@ -68,6 +77,7 @@ pub(super) static CHARTS: [Chart; 14] = [
         extreme: Extreme::Lowest,
         may_be_log: false,
         value: |topic, cell| relative(topic, cell).filter(|_| topic.is_numeric()),
+        ..WAITING
     },
     Chart {
         id: "relative",
@@ -80,31 +90,22 @@ pub(super) static CHARTS: [Chart; 14] = [
         extreme: Extreme::Lowest,
         may_be_log: false,
         value: relative,
+        ..WAITING
     },
     Chart {
         id: "time",
         title: "time of one operation",
-        kinds: SETTINGS,
         label: |_| "time of one operation".into(),
-        unit: Unit::Ns,
-        mark: None,
-        reading: "",
-        extreme: Extreme::Highest,
-        may_be_log: true,
         value: |topic, cell| main_only(topic, cell, NS_PER_OP),
+        ..WAITING
     },
     Chart {
         id: "waits",
         title: "waits by threads",
-        kinds: SETTINGS,
         label: |_| "wait that 99 of 100 did not exceed".into(),
-        unit: Unit::Ns,
-        mark: None,
-        reading: "",
-        extreme: Extreme::Highest,
-        may_be_log: true,
         // With one setting, the chart of the quantiles says it.
         value: |topic, cell| main_only(topic, cell, WAIT_P99_NS).filter(|_| topic.places.len() > 1),
+        ..WAITING
     },
     Chart {
         id: "change",
@@ -117,63 +118,49 @@ pub(super) static CHARTS: [Chart; 14] = [
         },
         unit: Unit::Ratio,
         mark: Some((1.0, "as in the first file")),
-        reading: "",
         extreme: Extreme::Lowest,
         may_be_log: false,
         value: changes::ratio,
+        ..WAITING
     },
     Chart {
         id: "cpus",
         title: "CPUs used",
-        kinds: SETTINGS,
         label: |_| "CPUs used".into(),
         unit: Unit::Count,
-        mark: None,
         reading: "CPU seconds used in each second.",
-        extreme: Extreme::Highest,
         may_be_log: false,
         value: |topic, cell| contended(topic, cell, CPUS),
+        ..WAITING
     },
     Chart {
         id: "switches",
         title: "context switches",
-        kinds: SETTINGS,
         label: |_| "context switches a second".into(),
         unit: Unit::Count,
-        mark: None,
         reading: "Voluntary or not.",
-        extreme: Extreme::Highest,
-        may_be_log: true,
         value: |topic, cell| contended(topic, cell, CTX_SWITCHES_PER_S),
+        ..WAITING
     },
     Chart {
         id: "quantiles",
         title: "waiting time",
         kinds: &[Kind::Quantiles],
         label: |_| "wait for the lock".into(),
-        unit: Unit::Ns,
-        mark: None,
         reading: "p99: 99 of 100 waits were no longer, and so on.",
-        extreme: Extreme::Highest,
-        may_be_log: true,
         value: |_, cell| Spread::of_rows(cell.rows, QUANTILES[cell.place].1),
+        ..WAITING
     },
     Chart {
         id: "longest-wait",
         title: "longest wait",
-        kinds: SETTINGS,
         label: |_| "longest wait for the lock".into(),
-        unit: Unit::Ns,
-        mark: None,
-        reading: "",
-        extreme: Extreme::Highest,
-        may_be_log: true,
         value: |topic, cell| contended(topic, cell, WAIT_MAX_NS).filter(|_| topic.places.len() > 1),
+        ..WAITING
     },
     Chart {
         id: "smallest-share",
         title: "smallest share of a thread",
-        kinds: SETTINGS,
         label: |_| "smallest share of a thread".into(),
         unit: Unit::Ratio,
         mark: Some((1.0, "an even share")),
@@ -181,11 +168,11 @@ pub(super) static CHARTS: [Chart; 14] = [
         extreme: Extreme::Lowest,
         may_be_log: false,
         value: |topic, cell| contended(topic, cell, MIN_SHARE),
+        ..WAITING
     },
     Chart {
         id: "jain",
         title: "how even the shares are",
-        kinds: SETTINGS,
         label: |_| "Jain's index of the threads' shares".into(),
         unit: Unit::Ratio,
         mark: Some((1.0, "all the same")),
@@ -193,30 +180,23 @@ pub(super) static CHARTS: [Chart; 14] = [
         extreme: Extreme::Lowest,
         may_be_log: false,
         value: |topic, cell| contended(topic, cell, JAIN),
+        ..WAITING
     },
     Chart {
         id: "streak",
         title: "how long one thread keeps the lock",
-        kinds: SETTINGS,
         label: |_| "streak that 9 of 10 did not exceed".into(),
-        unit: Unit::Ns,
-        mark: None,
         reading: "A streak is a number of acquisitions in a row by one thread; shown is the time it takes.",
-        extreme: Extreme::Highest,
-        may_be_log: true,
         value: |topic, cell| contended(topic, cell, STREAK_P90_NS),
+        ..WAITING
     },
     Chart {
         id: "starve",
         title: "how long a thread is kept away",
-        kinds: SETTINGS,
         label: |_| "starve gap that 9 of 10 did not exceed".into(),
-        unit: Unit::Ns,
-        mark: None,
         reading: "A starve gap lies between two acquisitions of one thread while others acquire.",
-        extreme: Extreme::Highest,
-        may_be_log: true,
         value: |topic, cell| contended(topic, cell, STARVE_P90_NS),
+        ..WAITING
     },
 ];
 

@@ -3,23 +3,11 @@
 use super::*;
 use crate::catalogue::Catalogue;
 use crate::figure::{Form, Point, Scale};
-use crate::output::Results;
+use crate::made_up::{rounds, row, source};
 use crate::row::Row;
-
-/// A row of one round in which the lock did so many million operations a second.
-fn row(workload: &str, lock: &str, threads: u32, round: u32, mega: f64) -> Row {
-    let row =
-        Row { platform: "hardware".into(), machine: "toy-4c".into(), workload: workload.into(), ..Row::default() };
-    let row = Row { lock: lock.into(), threads, round, ..row };
-    Row { ops_per_s: Some(mega * 1e6), ns_per_op: Some(1e3 / mega), ..row }
-}
 
 fn charts_of(sources: &[Source]) -> Charts {
     figures(sources, &Catalogue::default())
-}
-
-fn source(label: &str, rows: Vec<Row>) -> Source {
-    Source { label: label.into(), results: Results { rows, ..Results::default() }, notes: Vec::new() }
 }
 
 fn charts(rows: Vec<Row>) -> Charts {
@@ -245,11 +233,6 @@ fn figures_that_are_not_numbers_are_no_points() {
     assert!(charts.figures[0].text.contains("std 1.00e300"), "{}", charts.figures[0].text);
 }
 
-/// A row for each figure, of the rounds 0 and up.
-fn rounds(workload: &str, lock: &str, threads: u32, megas: &[f64]) -> Vec<Row> {
-    (0..).zip(megas).map(|(round, mega)| row(workload, lock, threads, round, *mega)).collect()
-}
-
 #[test]
 fn files_are_laid_over_each_other() {
     let one = [row("w", "b", 2, 0, 1.0), row("w", "a", 2, 0, 1.0)];
@@ -459,24 +442,15 @@ fn bars_few_locks_and_slower_ones_are_not_hushed() {
     let locks = |n: usize| (0..n).map(|lock| format!("lock{lock}"));
     let at_one = charts(locks(12).map(|lock| row("w", &lock, 4, 0, 1.0)).collect());
     assert!(figure(&at_one, "w-throughput").series.iter().all(|one| !one.quiet));
-    let source = |label: &str, rows: Vec<Row>| Source {
-        label: label.into(),
-        results: Results { rows, ..Results::default() },
-        notes: Vec::new(),
-    };
     let five = || locks(5).flat_map(|lock| [row("w", &lock, 1, 0, 1.0), row("w", &lock, 2, 0, 1.0)]).collect();
-    let two_files = figures(&[source("a.csv", five()), source("b.csv", five())], &Catalogue::default());
+    let two_files = charts_of(&[source("a.csv", five()), source("b.csv", five())]);
     assert!(two_files.figures.iter().flat_map(|figure| &figure.series).all(|one| !one.quiet));
 }
 
 #[test]
 fn the_first_chart_of_several_files_is_what_changed() {
     let rows = |mega| vec![row("solo", "std", 1, 0, 1.0), row("w", "std", 1, 0, mega), row("w", "std", 2, 0, mega)];
-    let sources = [("a.csv", rows(1.0)), ("b.csv", rows(2.0))].map(|(label, rows)| Source {
-        label: label.into(),
-        results: Results { rows, ..Results::default() },
-        notes: Vec::new(),
-    });
-    assert_eq!(figures(&sources, &Catalogue::default()).figures[0].id, "w-change");
-    assert_eq!(figures(&sources[..1], &Catalogue::default()).figures[0].id, "w-throughput");
+    let sources = [("a.csv", rows(1.0)), ("b.csv", rows(2.0))].map(|(label, rows)| source(label, rows));
+    assert_eq!(ids(&charts_of(&sources))[0], "w-change");
+    assert_eq!(ids(&charts_of(&sources[..1]))[0], "w-throughput");
 }

@@ -138,12 +138,12 @@ impl<'a> MeasuredData<'a> {
             places.sort_by_key(|place| PHASES.iter().position(|phase| *phase == place.workload));
         }
         let (places, places_left_out) = thinned(places);
-        let courses = self.courses(&places, group.base());
+        let courses = self.courses(&places, group);
         Topic { kind: group.kind(), name: group.title(&places), places, places_left_out, courses }
     }
 
-    /// What each lock of each file has at the places. `base` is the place that the others are a part of, if it is one.
-    fn courses(&self, places: &[Place<'a>], base: Base) -> Vec<Curve<'a>> {
+    /// What each lock of each file has at the places, and what the others are a part of.
+    fn courses(&self, places: &[Place<'a>], group: Group<'a>) -> Vec<Curve<'a>> {
         let mut courses: BTreeMap<(usize, usize), Curve<'a>> = BTreeMap::new();
         for (source, board) in self.boards.iter().enumerate() {
             for (place, Place { workload, threads, .. }) in places.iter().enumerate() {
@@ -157,24 +157,16 @@ impl<'a> MeasuredData<'a> {
         }
         let mut courses: Vec<Curve> = courses.into_values().collect();
         for course in &mut courses {
-            let is_base = |cell: &&Cell| match base {
-                Base::OneThread => places[cell.place].threads == 1,
-                Base::First => cell.place == 0,
-                Base::None => false,
+            let is_base = |cell: &&Cell| match group {
+                Group::Workload(_) => places[cell.place].threads == 1,
+                Group::Spike(_) => cell.place == 0,
+                Group::Family(_) => false,
             };
             let rows = course.cells.iter().find(is_base).map(|cell| cell.rows);
             course.cells.iter_mut().for_each(|cell| cell.base = rows);
         }
         courses
     }
-}
-
-/// Which place the others are a part of.
-#[derive(Clone, Copy)]
-enum Base {
-    OneThread,
-    First,
-    None,
 }
 
 /// What belongs into one topic.
@@ -231,14 +223,6 @@ impl<'a> Group<'a> {
             Group::Workload(_) => Kind::Threads,
             Group::Spike(_) => Kind::Phases,
             Group::Family(_) => Kind::Family,
-        }
-    }
-
-    fn base(self) -> Base {
-        match self {
-            Group::Workload(_) => Base::OneThread,
-            Group::Spike(_) => Base::First,
-            Group::Family(_) => Base::None,
         }
     }
 }
