@@ -211,13 +211,13 @@ impl<'a> Writer<'a> {
             return id;
         }
         let profile = self.profile;
-        let frames = numbers.iter().filter_map(|number| profile.frames.get(*number as usize));
+        let mut frames = numbers.iter().filter_map(|number| profile.frames.get(*number as usize));
         let mut location = Location { id, ..Location::default() };
         for frame in frames.clone() {
             let function_id = self.function(&frame.function, &frame.file);
             location.line.push(Line { function_id, line: i64::from(frame.line) });
         }
-        if let Some(frame) = frames.last() {
+        if let Some(frame) = frames.next_back() {
             location.address = frame.address;
             if let Some(mapping) = self.mapping(frame) {
                 location.mapping_id = mapping.id;

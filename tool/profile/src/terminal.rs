@@ -98,13 +98,16 @@ fn figures(profile: &Profile, lock: &Lock, is_share: bool) -> [String; FIGURES.l
     ]
 }
 
+/// What stands above a column of names, and what in the row of a lock.
+type Column<'a> = (&'a str, &'a dyn Fn(&Lock) -> String);
+
 fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usize) -> String {
     let tops = Tops::new(profile);
     let top = |sites: &[Site]| {
         tops.busiest(sites).map_or("-".to_string(), |(name, part)| format!("{name} {}", percent(part)))
     };
     let first = if is_share { FIGURES[0] } else { "waited" };
-    let grid = |names: &[(&str, &dyn Fn(&Lock) -> String)]| {
+    let grid = |names: &[Column]| {
         let heads = [&first].into_iter().chain(&FIGURES[1..]).chain(names.iter().map(|(head, _)| head));
         let mut grid = Grid::new([""; 0], heads.copied()).with_texts(names.len());
         for (_, lock) in locks {
