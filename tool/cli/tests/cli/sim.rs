@@ -9,8 +9,7 @@ const TINY: &str =
     "sim --machine m1 --workload mutex-contention --lock go-tristate-sema,ondeck --threads 1,3 --seconds 0.001";
 
 fn sim(more: &[&str]) -> Run {
-    let run = done(&[&words(TINY), more].concat());
-    run
+    done(&[&words(TINY), more].concat())
 }
 
 #[test]

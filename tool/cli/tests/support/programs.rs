@@ -63,14 +63,16 @@ pub(crate) fn compiled(name: &str, flags: &[&str]) -> String {
 
 /// The same where not every compiler can do it: then it is said what is left out.
 pub(crate) fn try_compiled(name: &str, flags: &[&str]) -> Option<String> {
-    static MADE: LazyLock<Mutex<HashMap<(String, u64), Option<String>>>> = LazyLock::new(Mutex::default);
+    /// By a hash of source and flags.
+    type Programs = HashMap<u64, Option<String>>;
+    static MADE: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
     let mut hasher = DefaultHasher::new();
-    flags.hash(&mut hasher);
-    let key = (name.to_owned(), hasher.finish());
+    (name, flags).hash(&mut hasher);
+    let key = hasher.finish();
     let make = || {
         let (stem, kind) = name.split_once('.').expect("a source has an ending");
         let program = if flags.contains(&"-shared") { format!("{stem}.so") } else { stem.to_owned() };
-        let own = format!("{}/{}/{kind}-{:x}", env!("CARGO_TARGET_TMPDIR"), env!("CARGO_CRATE_NAME"), key.1);
+        let own = format!("{}/{}/{kind}-{:x}", env!("CARGO_TARGET_TMPDIR"), env!("CARGO_CRATE_NAME"), key);
         std::fs::create_dir_all(&own).unwrap();
         let program = Path::new(&own).canonicalize().unwrap().join(program).to_str().unwrap().to_owned();
         let mut compiler = Command::new(if kind == "cpp" { "c++" } else { "cc" });
@@ -83,7 +85,7 @@ pub(crate) fn try_compiled(name: &str, flags: &[&str]) -> Option<String> {
         output.status.success().then_some(program)
     };
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    made.entry(key.clone()).or_insert_with(make).clone()
+    made.entry(key).or_insert_with(make).clone()
 }
 
 /// A copy of a program under its own name, for who looks for it or changes its file.
