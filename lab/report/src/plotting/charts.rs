@@ -77,7 +77,6 @@ pub(super) static CHARTS: [Chart; 14] = [
         extreme: Extreme::Lowest,
         may_be_log: false,
         value: |topic, cell| relative(topic, cell).filter(|_| topic.is_numeric()),
-        ..WAITING
     },
     Chart {
         id: "relative",
@@ -90,7 +89,6 @@ pub(super) static CHARTS: [Chart; 14] = [
         extreme: Extreme::Lowest,
         may_be_log: false,
         value: relative,
-        ..WAITING
     },
     Chart {
         id: "time",

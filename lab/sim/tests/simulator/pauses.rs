@@ -6,7 +6,7 @@ use ondeck_sim::Simulated;
 use ondeck_sim::machine::Machine;
 
 fn alone(machine: &Machine, act: impl FnOnce() + Send + 'static) -> u64 {
-    let body: Body = timed(move || act());
+    let body: Body = timed(act);
     on_cpus(machine, vec![body]).value[0]
 }
 

@@ -284,7 +284,7 @@ impl File<'_> {
         let Fingerprint { cores, sockets, numa_nodes, .. } = self.fingerprint;
         self.line(format!("\n[calibration]\ncpu = {}\narch = {}\ncpus = {cpus_online}", quoted(cpu), quoted(arch)));
         for (name, value) in [("cores", cores), ("sockets", sockets), ("numa_nodes", numa_nodes)] {
-            value.into_iter().for_each(|value| self.line(format!("{name} = {value}")));
+            value.iter().for_each(|value| self.line(format!("{name} = {value}")));
         }
         let kernel = quoted(&format!("{os} {kernel}"));
         self.line(format!("virtual_machine = {virtual_machine}\nkernel = {kernel}"));

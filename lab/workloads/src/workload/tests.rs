@@ -64,8 +64,10 @@ impl<const FOR_ALL: bool> BenchLock for SleepyLock<FOR_ALL> {
 
     fn with<R>(&self, section: impl FnOnce() -> R) -> R {
         let before = self.1.fetch_add(1, Relaxed);
-        while before == GRANTED || FOR_ALL && before > GRANTED {
-            thread::park();
+        if before == GRANTED || FOR_ALL && before > GRANTED {
+            loop {
+                thread::park();
+            }
         }
         self.0.with(section)
     }
