@@ -35,7 +35,7 @@ fn cell(unit: Unit, point: &Point) -> Markup {
         (number(unit, point.y))
         @if point.bistable { " bistable" }
         @if let Some((least, most)) = point.spread {
-            " " i { (number(unit, least)) " to " (number(unit, most)) }
+            " " small { (number(unit, least)) " to " (number(unit, most)) }
         }
     }
 }

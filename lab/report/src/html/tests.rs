@@ -124,10 +124,10 @@ fn what_matters_is_there_without_a_script() {
 #[test]
 fn every_point_is_in_a_table() {
     let text = markup(&page(&document()));
-    let row = "<th>ondeck<td>1.50 us <i>1.35 us to 1.80 us</i>\
-               <td>2.00 ms <i>1.80 ms to 2.40 ms</i>";
+    let row = "<th>ondeck<td>1.50 us <small>1.35 us to 1.80 us</small>\
+               <td>2.00 ms <small>1.80 ms to 2.40 ms</small>";
     assert!(text.contains(row), "{text}");
-    assert!(text.contains("<th>std<td>0 ns <i>0 ns to 0 ns</i><td></table>"), "{text}");
+    assert!(text.contains("<th>std<td>0 ns <small>0 ns to 0 ns</small><td></table>"), "{text}");
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn a_point_is_shown_as_what_it_is() {
     let mut figure = document().figures.remove(0);
     (figure.series[0].points[0].at_least, figure.series[0].points[1].bistable) = (true, true);
     let table = table::table(&figure, &figure.xs()).into_string();
-    assert!(table.contains("<td>&gt;1.50 us <i>"), "{table}");
-    assert!(table.contains("<td>2.00 ms bistable <i>"), "{table}");
+    assert!(table.contains("<td>&gt;1.50 us <small>"), "{table}");
+    assert!(table.contains("<td>2.00 ms bistable <small>"), "{table}");
 }
 
 #[test]
