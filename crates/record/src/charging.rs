@@ -14,30 +14,29 @@
 //! acquires charges what it finds to nobody, since the lock was free since the last release, and takes itself out. Who
 //! gives up leaves its part for the next to be charged.
 //!
-//! # Exact, and at instants
-//! *Exact*: while anybody waits, each acquire and each release reads the clock. With the C library's mutexes that is
-//! so: a release that is waited for is a system call anyway. *At instants*: ondeck's lock is released and acquired
-//! again by any thread that runs, many times while others sleep, and two looks at a clock would be most of such a hold.
-//! There a waiter asks for a charge when it begins to wait and whenever it goes to sleep; the hold in progress then is
-//! charged for all since the last charge. Over many instants the shares are the same. Where a look costs little beside
-//! what it measures, the next step is looked at as well, and charged for itself alone: the release by who has waited or
-//! was the first to find the lock free, and what follows a hold that was long. So what is long is charged exactly. What
-//! a waiter finds that nobody looked at is left over for the next instant.
+//! # Exact, and sampled
+//! *Exact*: while anybody waits, each acquire and each release reads the clock, and charges. A release that is waited for
+//! should do nothing, though: where threads sleep all the time, all releases are such, and what each of them does makes the
+//! next one wait. So charges are *sampled* by default, see `instants`. Locks that many may have at once are exact always.
 //!
 //! # What an uncontended acquisition costs
 //! One counter of the thread is counted down, and one word of the mutex looked at. One acquisition of many, by chance, is
 //! timed. The counter is the thread's, so that an acquisition writes nothing that other threads look at.
+
+pub(crate) mod instants;
 
 use crate::layout::{Lock, kind, waiting};
 use crate::store::{
     Recording, locks,
     ring::{Sample, push},
 };
-use crate::{thread, walk};
+use crate::thread::{self, now_ns};
+use crate::walk;
 use core::sync::atomic::{
     AtomicBool, AtomicU32,
-    Ordering::{AcqRel, Acquire, Relaxed},
+    Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
 };
+use instants::Count;
 
 // -- Marks ------------------------------------------------------------------------------------------------------------
 
@@ -45,13 +44,22 @@ use core::sync::atomic::{
 pub(crate) const MOST_LOCKS: u32 = 1 << 24;
 
 /// Whether charges are exact; see the head of the file.
-pub(crate) static IS_EXACT: AtomicBool = AtomicBool::new(true);
+static IS_EXACT: AtomicBool = AtomicBool::new(true);
 /// Tells marks of this process from those that its parent left in its memory, in their place in [`Tag`].
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-pub(crate) fn begin(is_exact: bool) {
+/// Whether the lock tells when a thread goes to sleep. Else each that waits sleeps at once, as far as is known.
+static TELLS: AtomicBool = AtomicBool::new(true);
+
+pub(crate) fn begin(is_exact: bool, tells: bool, budget: u64) {
     IS_EXACT.store(is_exact, Relaxed);
+    TELLS.store(tells, Relaxed);
+    instants::begin(budget);
     GENERATION.store(GENERATION.load(Relaxed).wrapping_add(Tag::ONE_GENERATION) & Tag::GENERATION, Relaxed);
+}
+
+pub(crate) fn tells() -> bool {
+    TELLS.load(Relaxed)
 }
 
 /// Which recording of the process and its parents this is.
@@ -65,15 +73,15 @@ pub(crate) fn generation() -> u32 {
 pub struct Marks {
     /// A [`Tag`].
     pub(crate) tag: AtomicU32,
-    /// The locks have room for eight bytes.
-    _rest: AtomicU32,
+    /// While it is [`Tag::WAITED`] for: when the next instant comes, by the [counter](instants::Count).
+    pub(crate) due: AtomicU32,
 }
 
 /// What of a lock is in its marks.
 pub(crate) struct Tag;
 
 impl Tag {
-    /// The next acquire or release is to charge, what was left over too.
+    /// Each acquire and release is to charge.
     pub(crate) const HOT: u32 = 1;
     /// The acquisition is looked at.
     pub(crate) const TIMED: u32 = 2;
@@ -81,8 +89,8 @@ impl Tag {
     pub(crate) const IS_ORIGIN: u32 = 4;
     /// The stack that acquired the mutex is known.
     pub(crate) const KNOWN: u32 = 8;
-    /// The next acquire or release is to charge what has passed since the last charge, which was the step before.
-    pub(crate) const NEXT: u32 = 0x10;
+    /// Who acquires or releases it is to charge if an instant has come.
+    pub(crate) const WAITED: u32 = 0x10;
     pub(crate) const ONE_GENERATION: u32 = 0x20;
     pub(crate) const GENERATION: u32 = 0xe0;
     /// The number is above that.
@@ -92,7 +100,7 @@ impl Tag {
 impl Marks {
     /// Of a lock that has not been seen.
     pub(crate) const fn new() -> Self {
-        Marks { tag: AtomicU32::new(0), _rest: AtomicU32::new(0) }
+        Marks { tag: AtomicU32::new(0), due: AtomicU32::new(0) }
     }
 
     #[inline(always)]
@@ -122,7 +130,7 @@ impl Marks {
         };
         let number = locks::add(recording, address, kind, origin);
         // What a parent's waiters have asked for is nothing here.
-        let asked = if is_ours { tag & (Tag::HOT | Tag::NEXT) } else { 0 };
+        let asked = if is_ours { tag & (Tag::HOT | Tag::WAITED) } else { 0 };
         let next = number << Tag::NUMBER_AT | generation | asked;
         // If another thread has been faster, our entry stays without samples, which readers leave out. It fails if a flag
         // has changed, too: then the other's is the number next time.
@@ -142,44 +150,48 @@ impl Marks {
         self.lock(recording, address).map(|(number, _)| number)
     }
 
-    /// Whether the next acquire or release is to look.
+    /// Whether the next acquire or release is to charge.
     #[inline(always)]
     pub(crate) fn asks(&self) -> bool {
-        self.has(Tag::HOT | Tag::NEXT)
-    }
-
-    /// A waiter asks for a charge of the hold in progress, now.
-    pub(crate) fn ask(&self, lock: &Lock, now: u64) {
-        if !self.has(Tag::HOT) {
-            // Who charges meanwhile may write another instant, as near.
-            lock.lasts_since.store(now.max(lock.lasts_since.load(Relaxed)), Relaxed);
+        match self.tag.load(Relaxed) & (Tag::HOT | Tag::WAITED) {
+            0 => false,
+            Tag::WAITED => self.is_due(Count::now()),
+            _ => true,
         }
-        self.tag.fetch_or(Tag::HOT, Relaxed);
     }
 
-    /// Charged: the next is to charge only if that is to be exact, if it `goes_on` for this step, or if it is asked for.
-    pub(crate) fn cool(&self, lock: &Lock, goes_on: bool) {
-        let is_exact = is_exact(lock);
-        let is_waited_for = waiting::number(lock.waiting.load(Relaxed)) > 0;
-        if is_exact && is_waited_for {
+    /// The calling thread has begun to wait, which others are to know.
+    pub(crate) fn ask(&self, lock: &Lock, now: u64, count: Count) {
+        let flag = if is_exact(lock) { Tag::HOT } else { Tag::WAITED };
+        if self.tag.load(SeqCst) & flag != 0 {
             return;
         }
-        if goes_on && is_waited_for {
-            self.tag.fetch_or(Tag::NEXT, Relaxed);
-            self.tag.fetch_and(!Tag::HOT, Relaxed);
+        // Who charges meanwhile may write another instant, as near.
+        lock.lasts_since.store(now.max(lock.lasts_since.load(Relaxed)), Relaxed);
+        if flag == Tag::WAITED {
+            instants::calibrate();
+            self.draw_instant(lock, count);
+        }
+        self.tag.fetch_or(flag, Release);
+    }
+
+    /// Charged: nobody else need, once nobody waits.
+    pub(crate) fn cool(&self, lock: &Lock) {
+        let is_waited_for = || waiting::number(lock.waiting.load(SeqCst)) > 0;
+        if is_waited_for() {
             return;
         }
-        self.tag.fetch_and(!(Tag::HOT | Tag::NEXT), Relaxed);
-        // Who began to wait meanwhile may have set it before it was cleared.
-        if is_exact && waiting::number(lock.waiting.load(Relaxed)) > 0 {
-            self.tag.fetch_or(Tag::HOT, Relaxed);
+        self.tag.fetch_and(!(Tag::HOT | Tag::WAITED), SeqCst);
+        // Who began to wait meanwhile may have found the flag before it was cleared.
+        if is_waited_for() {
+            self.ask(lock, now_ns(), Count::now());
         }
     }
 
-    /// Whether somebody waits who asks for a charge, as far as this process has written it.
+    /// Whether somebody waits who asks for each charge, as far as this process has written it.
     pub(crate) fn asks_for_charge(&self) -> bool {
         let tag = self.tag.load(Relaxed);
-        tag & (Tag::HOT | Tag::NEXT) != 0 && tag & Tag::GENERATION == generation()
+        tag & Tag::HOT != 0 && tag & Tag::GENERATION == generation()
     }
 }
 
@@ -192,8 +204,8 @@ pub(crate) struct Charge {
     /// How long the hold lasted, or nobody had the lock, as far as that is known; of a time without a holder, what of
     /// the charge a long hold before has caused.
     pub(crate) lengths: [u64; 2],
-    /// Whether it is for a time beside which a look at the clock is nothing.
-    pub(crate) is_long: bool,
+    /// With which chance such a hold is charged at all, if charges are sampled.
+    pub(crate) chance: Option<f64>,
 }
 
 /// A time that is at least so long is long: two looks at a clock, and a sample, are a hundredth of it. To put a thread to sleep
@@ -213,25 +225,27 @@ impl Charge {
 }
 
 /// Charges what is waited for up to now, and says how much that is.
-pub(crate) fn charge(lock: &Lock, now: u64, with_left_over: bool) -> Charge {
+pub(crate) fn charge(lock: &Lock, now: u64) -> Charge {
     let mut area = 0;
     // Of several who have the lock to read and release it at once, one charges an instant. Always succeeds.
     let _ = lock.waiting.fetch_update(Relaxed, Relaxed, |word| {
         area = waiting::area(word, now);
         Some(word.wrapping_add(waiting::charged(area)))
     });
-    // Two locked instructions less: only who has the lock writes the one, and the other is mostly 0.
-    let since = lock.charged_until.load(Relaxed);
+    // Only who has the lock writes it.
     lock.charged_until.store(now, Relaxed);
-    let has_left_over = with_left_over && lock.left_over.load(Relaxed) != 0;
-    let left_over = if has_left_over { lock.left_over.swap(0, Relaxed) } else { 0 };
     let lasted = now.saturating_sub(lock.lasts_since.load(Relaxed));
     lock.lasts_since.store(now, Relaxed);
-    Charge { ns: area + left_over, lengths: [lasted, 0], is_long: now.saturating_sub(since) >= LONG_NS }
+    Charge { ns: area + take_left_over(lock), lengths: [lasted, 0], chance: None }
 }
 
-/// Whether charges for that lock are exact: the C library's locks tell of each wait, and of those that many may have there
-/// are no others.
+/// What those that have given up had waited, and nobody was charged for.
+pub(crate) fn take_left_over(lock: &Lock) -> u64 {
+    // A locked instruction less: it is mostly 0.
+    if lock.left_over.load(Relaxed) == 0 { 0 } else { lock.left_over.swap(0, Relaxed) }
+}
+
+/// Whether charges for that lock are exact.
 pub(crate) fn is_exact(lock: &Lock) -> bool {
     IS_EXACT.load(Relaxed) || lock.kind.load(Relaxed) & kind::SEVERAL != 0
 }
@@ -255,11 +269,23 @@ pub(crate) fn record(
     charged: &Charge,
     stack: impl FnOnce() -> u32,
 ) {
-    let (whole, ns, lengths) = (whole_ns(recording), charged.ns, charged.lengths);
-    if ns >= thread::threshold(whole) {
-        let (stack, weight) = (stack(), thread::weight(ns, whole));
-        push(recording, Sample { event, lock: number, stack, at, ns, weight, lengths });
-    }
+    let (ns, lengths) = (charged.ns, charged.lengths);
+    let (ns, weight) = match charged.chance {
+        // Its amount stands for those that were not charged as well.
+        Some(_) if ns == 0 => return,
+        Some(chance) => {
+            let each = ((ns as f64 * chance) as u64).max(1);
+            (each, ns as f64 / each as f64)
+        }
+        None => {
+            let whole = whole_ns(recording);
+            if ns < thread::threshold(whole) {
+                return;
+            }
+            (ns, thread::weight(ns, whole))
+        }
+    };
+    push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight, lengths });
 }
 
 #[cfg(test)]
@@ -272,20 +298,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_is_charged_to_whom_it_is_for() {
+    fn what_is_left_over_is_charged_once() {
         let lock = lock();
         lock.waiting.store(waiting::one(1000), Relaxed);
+        assert_eq!(charge(&lock, 1500).ns, 500);
         lock.left_over.store(70, Relaxed);
-        assert_eq!((charge(&lock, 1500, false).ns, lock.left_over.load(Relaxed)), (500, 70));
-        assert_eq!((charge(&lock, 1600, true).ns, lock.left_over.load(Relaxed)), (170, 0));
-        assert_eq!((charge(&lock, 1600, true).ns, lock.charged_until.load(Relaxed)), (0, 1600));
-    }
-
-    #[test]
-    fn a_time_is_long_from_20_us_on() {
-        let lock = lock();
-        for (now, is_long) in [(50_000, true), (69_999, false), (89_999, true), (89_999, false), (80_000, false)] {
-            assert_eq!(charge(&lock, now, false).is_long, is_long, "{now}");
-        }
+        assert_eq!((charge(&lock, 1600).ns, lock.left_over.load(Relaxed)), (170, 0));
+        assert_eq!((charge(&lock, 1600).ns, lock.charged_until.load(Relaxed)), (0, 1600));
     }
 }

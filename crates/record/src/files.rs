@@ -19,6 +19,10 @@ pub struct RecordOptions {
     rate: u64,
     /// The length of a file, in MB.
     max_mb: u64,
+    /// Whether each hold is charged for what was waited for it; else a sample of them.
+    pub(crate) is_exact: bool,
+    /// What charges may cost then, in millionths of the time of a core.
+    pub(crate) budget: u64,
 }
 
 impl RecordOptions {
@@ -30,10 +34,16 @@ impl RecordOptions {
     pub const RATE: &'static CStr = c"ONDECK_RECORD_RATE";
     /// Names the length of a file.
     pub const MAX_MB: &'static CStr = c"ONDECK_RECORD_MAX_MB";
+    /// Names what sampled charges may cost, in millionths of the time of a core; 0 if all holds are charged.
+    pub const BUDGET: &'static CStr = c"ONDECK_RECORD_BUDGET";
     /// Unless the user says otherwise.
     pub const DEFAULT_RATE: u64 = 1000;
     /// Unless the user says otherwise.
     pub const DEFAULT_MAX_MB: u64 = 64;
+    /// Unless the user says otherwise: a hundredth of a core.
+    pub const DEFAULT_BUDGET: u64 = 10_000;
+    /// A budget is not more.
+    pub const WHOLE_CORE: u64 = 1_000_000;
 
     /// What the environment asks for; `None` if that is nothing.
     pub fn of_environment() -> Option<Self> {
@@ -46,12 +56,22 @@ impl RecordOptions {
         if directory.is_empty() || directory.len() >= Self::LONGEST {
             return None;
         }
-        let mut options =
-            RecordOptions { directory: [0; Self::LONGEST], rate: Self::DEFAULT_RATE, max_mb: Self::DEFAULT_MAX_MB };
+        let mut options = RecordOptions {
+            directory: [0; Self::LONGEST],
+            rate: Self::DEFAULT_RATE,
+            max_mb: Self::DEFAULT_MAX_MB,
+            is_exact: false,
+            budget: Self::DEFAULT_BUDGET,
+        };
         options.directory[..directory.len()].copy_from_slice(directory);
         if let Some(rate) = number(Self::RATE) {
             options.rate = rate.clamp(1, u32::MAX.into());
         }
+        if let Some(budget) = number(Self::BUDGET) {
+            options.budget = budget.min(Self::WHOLE_CORE);
+        }
+        // Who records each acquisition wants all.
+        options.is_exact = options.budget == 0 || options.rate == 1;
         if let Some(max_mb) = number(Self::MAX_MB) {
             options.max_mb = max_mb.clamp(1, 1 << 14);
         }

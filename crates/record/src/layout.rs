@@ -150,6 +150,10 @@ pub struct Lock {
     pub rotations: AtomicU32,
     /// Turns of its waiters' loops.
     pub spins: AtomicU32,
+    /// If charges are sampled: the mean time between two instants, in ns.
+    pub period: AtomicU64,
+    /// The last instant before whose charge the number of waiters has changed, and that number.
+    pub settled: AtomicU64,
 }
 
 /// What an entry among the locks is.
@@ -320,6 +324,11 @@ pub(crate) mod waiting {
     pub(crate) const fn area(word: u64, now: u64) -> u64 {
         let area = number(word).wrapping_mul(now).wrapping_sub(word >> BITS) & SUM;
         if area > LONGEST { 0 } else { area }
+    }
+
+    /// So many, which are charged for until now.
+    pub(crate) const fn all_from(number: u64, now: u64) -> u64 {
+        number.wrapping_mul(now) << BITS | number
     }
 
     /// What is added when so much was charged.

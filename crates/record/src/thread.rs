@@ -27,6 +27,8 @@ pub(crate) struct ThreadState {
     pub(crate) ready: Cell<(u64, u64)>,
     /// Its count of acquisitions, and what it has of locks that have no room for marks, or that others may have meanwhile.
     pub(crate) holds: Holds,
+    /// Marks of locks that it has and others wait for, and since when by the counter: some of them.
+    pub(crate) stamps: [Cell<(u64, u64)>; 4],
     /// Its slot among those that wait, counted from 1; 0 before its first wait.
     pub(crate) slot: Cell<u32>,
     /// The condition variable that it has waited on last, and its count of acquisitions then; zeros if it has surely locked

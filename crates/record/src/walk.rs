@@ -283,7 +283,7 @@ mod tests {
     use crate::modules::elf::tests::Image;
     use crate::store::tests::{alone, with_room_for_stacks};
     use crate::testing::in_its_own_process;
-    use crate::{ChargeMode, RecordOptions, Source, start};
+    use crate::{RecordOptions, Sleep, Source, start};
 
     #[test]
     fn while_all_caches_are_in_use_nothing_is_walked_until_a_child_forgets_that() {
@@ -341,7 +341,7 @@ mod tests {
             }
             modules::tests::somebody_adds();
             let options = RecordOptions::of_environment().expect("the environment asks");
-            assert!(start(&options, "a lock", ChargeMode::Exact, Source::Program));
+            assert!(start(&options, "a lock", Sleep::AtOnce, Source::Program));
             assert!(PLACES.iter().all(|place| !place.is_taken.load(Relaxed)));
             assert!(!modules::tests::does_somebody_add());
             // One cache is there, for the first stack that is walked in a lock.

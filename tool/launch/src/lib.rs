@@ -42,6 +42,9 @@ pub struct Recording {
     pub rate: u64,
     /// The length of a file of one process, in MB.
     pub max_mb: u64,
+    /// What it may cost to find who held the locks that were waited for, in millionths of the time of a core. With 0 each hold
+    /// is looked at, else a sample of them.
+    pub budget: u64,
 }
 
 /// Why a program has not been started.
@@ -115,9 +118,10 @@ pub fn prepare(launch: &Launch) -> Result<Command, Refusal> {
         // The library puts it back, once it is in the program.
         command.env("ONDECK_LATER_PRELOAD", std::env::var_os("LD_PRELOAD").unwrap_or_default());
     }
-    if let Some(Recording { directory, rate, max_mb }) = &launch.recording {
+    if let Some(Recording { directory, rate, max_mb, budget }) = &launch.recording {
         command.env("ONDECK_RECORD", directory);
         command.env("ONDECK_RECORD_RATE", rate.to_string()).env("ONDECK_RECORD_MAX_MB", max_mb.to_string());
+        command.env("ONDECK_RECORD_BUDGET", budget.to_string());
     }
     Ok(command)
 }

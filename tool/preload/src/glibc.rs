@@ -80,12 +80,20 @@ unsafe fn wait_plain(mutex: &Mutex, marks: &Marks) -> Answer {
     wait_for(mutex, marks, || unsafe { real::pthread_mutex_lock(raw(mutex)) })
 }
 
-/// Unlocks one of the most frequent kind, if there is nothing to record and nobody waits; `None` if nothing has been done.
+/// Unlocks one of the most frequent kind, if there is nothing to record; `None` if nothing has been done.
+///
+/// # Safety
+/// As of `pthread_mutex_unlock`.
 #[inline(always)]
-pub(crate) fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
+pub(crate) unsafe fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
     thread::id_beside_known()?;
     mutex.plain_glibc_marks().filter(|marks| !marks.is_marked())?;
-    mutex.free_as_glibc().then_some(0)
+    if mutex.free_as_glibc() {
+        return Some(0);
+    }
+    // Somebody waits, who is to be woken.
+    // SAFETY: the caller's.
+    Some(unsafe { real::pthread_mutex_unlock(raw(mutex)) })
 }
 
 /// Locks by `act`, after an attempt.

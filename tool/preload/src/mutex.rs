@@ -208,7 +208,7 @@ impl Mutex {
     #[inline(always)]
     pub(crate) fn usual_id<const IS_RECORDED: bool>(&self, state: u32) -> Option<u32> {
         // No mutex is usual in a state of 0.
-        let is_usual = self.is_usual::<IS_RECORDED>(state) && (!IS_RECORDED || self.marks.is_quiet());
+        let is_usual = self.is_usual::<IS_RECORDED>(state) && (!IS_RECORDED || self.marks.is_idle());
         if is_usual { thread::id_in(state) } else { None }
     }
 
@@ -229,7 +229,7 @@ impl Mutex {
     #[inline(always)]
     pub(crate) fn unlock_usual<const IS_RECORDED: bool>(&self, state: u32) -> bool {
         let is_usual = self.is_usual::<IS_RECORDED>(state)
-            && !(IS_RECORDED && self.marks.is_marked())
+            && !(IS_RECORDED && self.marks.has_any())
             && self.glibc_word.load(Relaxed) == 0
             && self.owner.load(Relaxed) != 0;
         if is_usual {

@@ -244,7 +244,8 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
 unsafe extern "C" fn unlock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
-    let answer = here.unlock_touched().or_else(|| glibc::unlock_plain(here));
+    // SAFETY: as the caller says.
+    let answer = here.unlock_touched().or_else(|| unsafe { glibc::unlock_plain(here) });
     // SAFETY: as the caller says.
     answer.unwrap_or_else(|| unsafe { unlock_any(mutex) })
 }

@@ -70,7 +70,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use ondeck_core::{Platform, kernel};
-use ondeck_record::{ChargeMode, RecordOptions, Source};
+use ondeck_record::{RecordOptions, Sleep, Source};
 
 /// Whether the kernel gives a child that page as zeros.
 static IS_WIPED: AtomicBool = AtomicBool::new(false);
@@ -186,14 +186,14 @@ fn choose() {
 
 /// Begins to record this process, if that is asked for. In the child of a fork it was asked for in the parent.
 fn begin_to_record(choice: u32) -> bool {
-    let (name, charging) = match choice {
-        ONDECK => ("ondeck", ChargeMode::AtInstants),
-        GLIBC | GLIBC_KNOWN => ("glibc", ChargeMode::Exact),
+    let (name, sleep) = match choice {
+        ONDECK => ("ondeck", Sleep::Told),
+        GLIBC | GLIBC_KNOWN => ("glibc", Sleep::AtOnce),
         _ => return false,
     };
     // SAFETY: written once, before the first look at it, by the preparing thread.
     let options = unsafe { &*OPTIONS.0.get() };
-    options.as_ref().is_some_and(|options| ondeck_record::start(options, name, charging, Source::Library))
+    options.as_ref().is_some_and(|options| ondeck_record::start(options, name, sleep, Source::Library))
 }
 
 /// What is to be recorded. Written by the thread that prepares the first process, which is alone at it.

@@ -5,9 +5,7 @@
 //! An uncontended acquisition counts down one number of its thread, and a release looks whether its thread remembers a hold.
 //! While others wait, which the lock's own word tells, both look for marks in the table. All waits are looked at.
 //!
-//! Charges are exact (see `charging`). That costs a hold that is waited for two looks at a clock, but to leave them out would
-//! not do: threads that take turns begin to wait right after their own release, so of the instants that waiters would ask for,
-//! few are in the long holds, and most where the lock has just been passed on.
+//! Charges are exact (see `charging`), which costs a hold that is waited for two looks at a clock.
 //!
 //! # A hold that is remembered
 //! It has the lock's address and its turn, a number that the lock changes with each release. One thread may acquire and
@@ -21,7 +19,7 @@
 //! Locks that come to be at one address one after the other are one lock here, as none says when it goes.
 
 use super::mutex::PendingRelease;
-use super::process::{self, ChargeMode, Source};
+use super::process::{self, Sleep, Source};
 use super::wait::Wait;
 use crate::charging::Marks;
 use crate::files::RecordOptions;
@@ -75,7 +73,7 @@ fn start(options: &RecordOptions) -> Option<&'static Recording> {
     if before == pid || STARTED_BY.compare_exchange(before, pid, Relaxed, Relaxed).is_err() {
         return current();
     }
-    process::start(options, "ondeck", ChargeMode::Exact, Source::Program);
+    process::start(options, "ondeck", Sleep::Told, Source::Program);
     current()
 }
 

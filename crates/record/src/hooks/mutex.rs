@@ -1,6 +1,7 @@
 //! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
 
-use crate::charging::{Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, record};
+use crate::charging::instants::{Count, spent, stamp};
+use crate::charging::{Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::{Recording, current, locks};
@@ -24,16 +25,31 @@ impl Marks {
     /// that begins to wait after this look is charged to the hold that follows it.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
-        own().holds.left() > 1 && !self.asks()
+        own().holds.left() > 1 && (!self.has(Tag::HOT | Tag::WAITED) || self.is_quiet_though_waited_for())
+    }
+
+    /// As [`is_quiet`](Self::is_quiet) of what nobody waits for, as far as is known: a shorter look.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        own().holds.left() > 1 && !self.has(Tag::HOT | Tag::WAITED)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_quiet_though_waited_for(&self) -> bool {
+        let count = Count::now();
+        let is_quiet = !self.has(Tag::HOT) && !self.is_due(count);
+        if is_quiet {
+            stamp(self, count);
+        }
+        is_quiet
     }
 
     /// The calling thread has acquired the mutex at that address, without waiting.
     #[inline(always)]
     pub fn taken(&self, address: u64) {
-        let holds = &own().holds;
-        let left = holds.left();
-        if left > 1 && !self.asks() {
-            holds.leave(left - 1);
+        if self.is_idle() {
+            count();
         } else {
             self.taken_with_a_look(address, false);
         }
@@ -44,10 +60,13 @@ impl Marks {
     pub(crate) fn taken_with_a_look(&self, address: u64, has_waited: bool) {
         let Some(recording) = current() else { return };
         own().again.set((0, 0));
-        if self.asks() && !has_waited {
+        if !has_waited && self.asks() {
             self.found_free(recording, address);
         }
-        recording.has_locked.store(1, Relaxed);
+        if self.has(Tag::WAITED) {
+            stamp(self, Count::now());
+        }
+        recording.note_lock();
         if own().holds.count(recording) {
             self.look(recording, address);
         }
@@ -80,10 +99,23 @@ impl Marks {
     /// Somebody waits, and nobody had the lock until now.
     pub(crate) fn found_free(&self, recording: &Recording, address: u64) {
         let Some((number, lock)) = self.lock(recording, address) else { return };
-        let now = now_ns();
-        let charged = charge(lock, now, self.has(Tag::HOT));
-        self.cool(lock, true);
-        record(recording, event::HANDING_ON, number, now, &charged.free(lock), || NONE);
+        self.charge_nobody(recording, number, lock, now_ns());
+    }
+
+    /// The same, at that instant. Whether anything was charged.
+    pub(crate) fn charge_nobody(&self, recording: &Recording, number: u32, lock: &Lock, now: u64) -> bool {
+        let charged = if is_exact(lock) {
+            let charged = charge(lock, now);
+            self.cool(lock);
+            Some(charged)
+        } else {
+            self.charge_at_instant(lock, now, Count::now(), None)
+        };
+        let is_charged = charged.is_some();
+        if let Some(charged) = charged {
+            record(recording, event::HANDING_ON, number, now, &charged.free(lock), || NONE);
+        }
+        is_charged
     }
 
     /// The calling thread has acquired the lock at that address, which others wait for, without waiting.
@@ -96,7 +128,19 @@ impl Marks {
     /// Whether [`release`](Self::release) is to be called before the mutex is released.
     #[inline(always)]
     pub fn is_marked(&self) -> bool {
-        self.has(Tag::HOT | Tag::NEXT | Tag::TIMED | Tag::KNOWN)
+        self.has(Tag::HOT | Tag::WAITED | Tag::TIMED | Tag::KNOWN) && self.is_marked_at_a_look()
+    }
+
+    /// Whether anything is marked at all: a shorter look.
+    #[inline(always)]
+    pub fn has_any(&self) -> bool {
+        self.has(Tag::HOT | Tag::WAITED | Tag::TIMED | Tag::KNOWN)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_marked_at_a_look(&self) -> bool {
+        self.has(Tag::HOT | Tag::TIMED | Tag::KNOWN) || self.is_due_or_long(Count::now())
     }
 }
 
@@ -160,9 +204,10 @@ impl Marks {
         // Who waited has given up.
         let is_over = waiting::number(lock.waiting.load(Relaxed)) == 0;
         let charged = (asks && (is_over || is_charged(lock, now))).then(|| {
-            let charged = charge(lock, now, self.has(Tag::HOT));
-            self.cool(lock, charged.is_long);
-            held(lock, charged)
+            let charged = charge(lock, now);
+            self.cool(lock);
+            note_victims(lock, charged.lengths[0]);
+            charged
         });
         let held = timed_from.map(|from| between(from, now));
         let taken_by = hold.map_or(NONE, |hold| hold.stack);
@@ -177,7 +222,9 @@ impl Marks {
         let recording = current()?;
         let tag = self.tag.load(Relaxed);
         let is_ours = tag & Tag::GENERATION == generation();
-        let is_looked_at = tag & (Tag::HOT | Tag::NEXT | Tag::TIMED) != 0;
+        let count = Count::now();
+        let is_due = tag & Tag::WAITED != 0 && self.is_due_or_long(count);
+        let is_looked_at = tag & (Tag::HOT | Tag::TIMED) != 0 || is_due;
         // Before the line is written, which somebody who tries to lock may have taken away: the hold ends here.
         let now = if is_looked_at { now_ns() } else { 0 };
         if tag & (Tag::TIMED | Tag::KNOWN) != 0 {
@@ -186,17 +233,23 @@ impl Marks {
         if !is_looked_at {
             return None;
         }
-        let Some((number, lock)) = self.lock(recording, address).filter(|_| is_ours) else {
-            self.tag.fetch_and(!(Tag::HOT | Tag::NEXT), Relaxed);
+        let found = if is_ours { self.lock(recording, address) } else { None };
+        let Some((number, lock)) = found else {
+            self.tag.fetch_and(!(Tag::HOT | Tag::WAITED), Relaxed);
             return None;
         };
         let taken_by = if tag & Tag::KNOWN != 0 { lock.taken_by.load(Relaxed) } else { NONE };
         let mut pending =
             PendingRelease { number, now, woken: own().woken.get(), taken_by, charged: None, held: None, flag: 0 };
-        if tag & (Tag::HOT | Tag::NEXT) != 0 {
-            let charged = charge(lock, now, tag & Tag::HOT != 0);
-            self.cool(lock, charged.is_long);
-            pending.charged = Some(held(lock, charged));
+        if tag & Tag::HOT != 0 {
+            let charged = charge(lock, now);
+            self.cool(lock);
+            note_victims(lock, charged.lengths[0]);
+            pending.charged = Some(charged);
+        } else if is_due {
+            let held_ns = self.held_ns(lock, now, count);
+            note_victims(lock, held_ns);
+            pending.charged = self.charge_at_instant(lock, now, count, Some(held_ns));
         }
         let taken_at = lock.taken_at.load(Relaxed);
         // Not of this process, if nobody has written it here.
@@ -207,12 +260,11 @@ impl Marks {
     }
 }
 
-/// The charge of a hold. If that was long, the threads that wait now do because of it.
-fn held(lock: &Lock, charged: Charge) -> Charge {
-    if charged.lengths[0] >= LONG_NS {
+/// A hold ends that has lasted so long. If that was long, the threads that wait now do because of it.
+fn note_victims(lock: &Lock, held_ns: u64) {
+    if held_ns >= LONG_NS {
         lock.victims.store(waiting::number(lock.waiting.load(Relaxed)) as u32, Relaxed);
     }
-    charged
 }
 
 /// What is to be written down of a release.
@@ -247,7 +299,11 @@ impl PendingRelease {
         }
         if let Some(charged) = &self.charged {
             let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
+            let from = now_ns();
             record(recording, event::CHARGE | self.flag, self.number, self.now, charged, stack);
+            if charged.chance.is_some() {
+                spent(from);
+            }
         }
     }
 }

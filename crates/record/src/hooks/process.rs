@@ -4,13 +4,13 @@ use crate::files::{self, RecordOptions};
 use crate::store::{self, current, locks, stacks};
 use crate::{charging, layout, modules, thread, walk};
 
-/// What the lock that is recorded tells.
+/// What the lock that is recorded tells of a thread that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChargeMode {
-    /// Each acquire and release that somebody waits for is looked at.
-    Exact,
-    /// Waiters ask for a look.
-    AtInstants,
+pub enum Sleep {
+    /// Nothing: it sleeps at once, as far as is known.
+    AtOnce,
+    /// When it goes to sleep.
+    Told,
 }
 
 /// Which part of the process records.
@@ -28,16 +28,18 @@ pub fn ask_loader() {
     modules::ask_loader();
 }
 
-/// Begins to record this process, as `options` says; `lock` is the name of the lock that answers. False if there is no file;
+/// Begins to record this process, as `options` says; `lock` is the name of the lock that answers. What records a program from
+/// within is exact in any case. False if there is no file;
 /// then nothing is recorded. To be called by one thread at a time, before anything else here, and again in the child of
 /// a fork.
-pub fn start(options: &RecordOptions, lock: &str, charging: ChargeMode, source: Source) -> bool {
+pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) -> bool {
     thread::time_the_clock();
     stacks::begin();
     locks::begin();
     walk::begin();
     modules::begin();
-    charging::begin(charging == ChargeMode::Exact);
+    let is_exact = options.is_exact || source == Source::Program;
+    charging::begin(is_exact, sleep == Sleep::Told, options.budget);
     let source = match source {
         Source::Library => layout::source::LIBRARY,
         Source::Program => layout::source::PROGRAM,
@@ -114,7 +116,7 @@ mod tests {
     fn what_is_loaded_later_is_written_down() {
         in_its_own_process("hooks::process::tests::what_is_loaded_later_is_written_down", |directory| {
             let options = crate::RecordOptions::of_environment().expect("the environment asks");
-            assert!(crate::start(&options, "a lock", crate::ChargeMode::Exact, crate::Source::Program));
+            assert!(crate::start(&options, "a lock", crate::Sleep::AtOnce, crate::Source::Program));
             let mut image = Image::new(&[]);
             assert_eq!(look(put(&mut image)), AddressLookup::Known);
             let file = directory.read_dir().unwrap().next().unwrap().unwrap().path();

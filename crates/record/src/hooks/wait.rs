@@ -1,6 +1,7 @@
 //! A wait for a lock that has marks, from its beginning to its end.
 
-use crate::charging::{IS_EXACT, Marks, SLEEP_NS, Tag, charge, is_exact, record, whole_ns};
+use crate::charging::instants::Count;
+use crate::charging::{Marks, SLEEP_NS, Tag, is_exact, tells, whole_ns};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::waiters::{self, WaitTarget};
@@ -9,7 +10,7 @@ use crate::thread::{self, now_ns, own};
 use crate::walk;
 use core::cell::Cell;
 use core::ptr;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// A wait in progress.
 #[derive(Debug)]
@@ -34,8 +35,7 @@ impl Marks {
     #[cold]
     pub fn wait(&self, address: u64) -> Option<Wait<'_>> {
         let recording = current()?;
-        // With the C library's mutexes it sleeps now; with ours it will tell.
-        self.begin_to_wait(recording, address, IS_EXACT.load(Relaxed))
+        self.begin_to_wait(recording, address, !tells())
     }
 
     /// As [`wait`](Self::wait), by a thread that sleeps now or will tell if it does.
@@ -50,9 +50,11 @@ impl Marks {
         let (stack, slot, outer) = (Cell::new(NONE), Cell::new(waiters::NOWHERE), Cell::new(ptr::null()));
         let from = now_ns();
         let wait = Wait { marks: self, lock, number, from, threshold, flag: 0, stack, slot, outer };
-        let before = lock.waiting.fetch_add(waiting::one(wait.from), Relaxed);
+        let count = Count::now();
+        self.settle(lock, from, count);
+        let before = lock.waiting.fetch_add(waiting::one(wait.from), SeqCst);
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
-        self.ask(lock, from);
+        self.ask(lock, from, count);
         if sleeps_now {
             wait.prepare_to_sleep(recording);
         }
@@ -141,29 +143,36 @@ impl Wait<'_> {
     }
 
     fn enter(&self, recording: &Recording, now: u64) {
-        let is_instant = is_exact(self.lock) || self.marks.has(Tag::HOT);
-        let is_looked_at = is_instant || self.marks.has(Tag::NEXT);
-        let charged = charge(self.lock, now, is_instant).free(self.lock);
-        self.lock.waiting.fetch_sub(waiting::one(now), Relaxed);
+        let is_charged = self.marks.charge_nobody(recording, self.number, self.lock, now);
+        self.count_out(if is_charged { now } else { self.uncharged_since() });
         // Only who has the lock writes it.
         let victims = self.lock.victims.load(Relaxed);
         if victims > 0 {
             self.lock.victims.store(victims - 1, Relaxed);
         }
-        self.marks.cool(self.lock, true);
-        if is_looked_at {
-            record(recording, event::HANDING_ON, self.number, now, &charged, || NONE);
-        } else {
-            // Others may have had it since the last charge, who are not known.
-            self.lock.left_over.fetch_add(charged.ns, Relaxed);
+        if is_exact(self.lock) {
+            self.marks.cool(self.lock);
         }
     }
 
-    /// Leaves what it has waited for the next to be charged.
+    /// Leaves what it has waited for the next to be charged; if charges are sampled, what it has since the last instant.
     fn give_up(&self, now: u64) {
-        let from = self.from.max(self.lock.charged_until.load(Relaxed));
-        self.lock.waiting.fetch_sub(waiting::one(from), Relaxed);
-        self.lock.left_over.fetch_add(now.saturating_sub(from), Relaxed);
+        let is_exact = is_exact(self.lock);
+        let is_left = is_exact || self.marks.settle(self.lock, now, Count::now());
+        let from = self.uncharged_since();
+        self.count_out(from);
+        if is_left {
+            self.lock.left_over.fetch_add(now.saturating_sub(from), Relaxed);
+        }
+    }
+
+    fn uncharged_since(&self) -> u64 {
+        self.from.max(self.lock.charged_until.load(Relaxed))
+    }
+
+    /// It waits no more, and was counted since that time.
+    fn count_out(&self, since: u64) {
+        self.lock.waiting.fetch_sub(waiting::one(since), Relaxed);
     }
 
     fn stack(&self, recording: &Recording) -> u32 {
@@ -190,9 +199,6 @@ pub fn slept() {
     now_waiting(|recording, wait| {
         wait.lock.parks.fetch_add(1, Relaxed);
         wait.prepare_to_sleep(recording);
-        if !wait.marks.has(Tag::HOT) {
-            wait.marks.ask(wait.lock, now_ns());
-        }
     });
 }
 

@@ -1,7 +1,7 @@
 //! One of many is looked at, and stands for the others.
 
+use crate::common::Mode::{Exact, Told};
 use crate::common::{in_its_own_process, reader, samples, start};
-use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::event;
 use ondeck_record::{Marks, bare};
 
@@ -97,7 +97,7 @@ fn short_waits_are_recorded_in_proportion() {
     const RATE: u64 = 201;
     const WHOLE: f64 = 200_000.0;
     in_its_own_process("chances::short_waits_are_recorded_in_proportion", RATE, |directory| {
-        start(AtInstants);
+        start(Told);
         let marks = Marks::default();
         let (mut total, mut most) = (0_f64, 0_f64);
         for _ in 0..3000 {

@@ -1,7 +1,7 @@
 //! Who is charged for waits, and what is known of a hold.
 
+use crate::common::Mode::{Exact, Told};
 use crate::common::{from_here, in_its_own_process, lock_at, pass, reader, samples, start, sum, when};
-use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::{NONE, event};
 use ondeck_record::read::Sample;
 use ondeck_record::{Marks, rotated, slept, spun, woke};
@@ -163,7 +163,7 @@ fn what_is_left_over_is_charged_at_once_while_others_wait() {
     });
 }
 
-/// However short the holds are: with charges at instants, most of these would not be looked at.
+/// However short the holds are.
 #[test]
 fn while_somebody_waits_each_hold_is_charged() {
     in_its_own_process("charges::while_somebody_waits_each_hold_is_charged", 1, |directory| {
@@ -186,56 +186,10 @@ fn while_somebody_waits_each_hold_is_charged() {
     });
 }
 
-/// A lock that is asked for a charge at instants only: a sleeping thread asks, and after a long hold the next step is
-/// looked at.
-#[test]
-fn a_waiter_asks_for_an_instant() {
-    in_its_own_process("charges::a_waiter_asks_for_an_instant", 1_000_000, |directory| {
-        start(AtInstants);
-        let marks = Marks::default();
-        // Counted down, so that none is looked at.
-        while !marks.is_quiet() {
-            marks.taken(LOCK);
-            release(&marks);
-        }
-        let waiting = marks.wait(LOCK).unwrap();
-        let asks = || marks.is_marked();
-        assert!(asks());
-        waiting.told(|| {
-            assert!(release(&marks));
-            // That hold was long, as far as the recorder knows: nobody was charged before.
-            assert!(asks());
-            // Short ones, if this thread keeps its core meanwhile.
-            let mut n_long = 0;
-            while asks() && n_long < 1000 {
-                marks.taken(LOCK);
-                assert!(release(&marks));
-                n_long += 1;
-            }
-            assert!(!asks());
-            marks.taken(LOCK);
-            assert!(!release(&marks));
-            slept();
-            assert!(asks());
-            pass(300);
-            assert!(release(&marks));
-            assert!(asks(), "the next after a long one");
-            marks.taken(LOCK);
-            assert!(asks(), "the first to find it free is looked at until its release");
-            release(&marks);
-        });
-        waiting.end(true, LOCK);
-        release(&marks);
-        assert!(!asks());
-        let reader = reader(directory);
-        assert_eq!(lock_at(&reader, LOCK).parks, 1);
-    });
-}
-
 #[test]
 fn what_waiters_and_releases_tell_is_counted() {
     in_its_own_process("charges::what_waiters_and_releases_tell_is_counted", 1, |directory| {
-        start(AtInstants);
+        start(Told);
         let marks = Marks::default();
         // Of no wait.
         slept();

@@ -1,7 +1,7 @@
 //! A process of its own for each test, a recording in it, and clocks that say between which instants something happened.
 
 use ondeck_record::read::{Lock, Reader, Sample};
-use ondeck_record::{ChargeMode, RecordOptions, Source};
+use ondeck_record::{RecordOptions, Sleep, Source};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fs::File;
@@ -32,11 +32,25 @@ pub(crate) fn in_its_own_process(name: &str, rate: u64, body: impl FnOnce(&Path)
     assert!(text.contains("1 passed"), "no test is called {name}:\n{text}");
 }
 
+/// What is recorded, and of which lock.
+pub(crate) enum Mode {
+    /// Each charge, of one whose waiters sleep at once.
+    Exact,
+    /// Each charge, of one whose waiters tell when they sleep.
+    Told,
+    /// Charges at instants, if not each acquisition is recorded.
+    Sampled,
+}
+
 /// Begins to record this process.
-pub(crate) fn start(charging: ChargeMode) {
+pub(crate) fn start(mode: Mode) {
+    let budget = if matches!(mode, Mode::Sampled) { "1000000" } else { "0" };
+    // SAFETY: this thread alone asks the environment.
+    unsafe { std::env::set_var("ONDECK_RECORD_BUDGET", budget) };
     let options = RecordOptions::of_environment().expect("the environment asks");
     ondeck_record::ask_loader();
-    assert!(ondeck_record::start(&options, "a lock", charging, Source::Program));
+    let sleep = if matches!(mode, Mode::Told) { Sleep::Told } else { Sleep::AtOnce };
+    assert!(ondeck_record::start(&options, "a lock", sleep, Source::Library));
 }
 
 /// The recordings in a directory, in the order of their names.

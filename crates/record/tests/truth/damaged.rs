@@ -1,7 +1,7 @@
 //! Recordings that are not as a recorder has written them: nothing in a file is believed.
 
+use crate::common::Mode::Exact;
 use crate::common::{files, in_its_own_process, samples, start};
-use ondeck_record::ChargeMode::Exact;
 use ondeck_record::layout::{DEPTH, Header, Lock, MAGIC, Module, NONE, Slot, kind};
 use ondeck_record::read::Reader;
 use ondeck_record::{Marks, OpaqueWait};

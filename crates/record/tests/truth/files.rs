@@ -1,10 +1,10 @@
 //! The file: what it says of the process, what happens where there is no room, and files that are none.
 
+use crate::common::Mode::Exact;
 use crate::common::{files, from_here, in_its_own_process, reader, samples, start};
-use ondeck_record::ChargeMode::Exact;
 use ondeck_record::layout::{NONE, event, kind};
 use ondeck_record::read::Reader;
-use ondeck_record::{Marks, OpaqueWait, RecordOptions, Source};
+use ondeck_record::{Marks, OpaqueWait, RecordOptions, Sleep, Source};
 use std::hint::black_box;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
@@ -21,7 +21,7 @@ fn a_recording_says_whose_it_is() {
         let about = &reader.about;
         assert_eq!((about.pid, about.parent), (std::process::id(), std::os::unix::process::parent_id()));
         assert_eq!(about.program, std::env::current_exe().unwrap());
-        assert_eq!((about.lock.as_str(), about.rate, about.source), ("a lock", 7, 1));
+        assert_eq!((about.lock.as_str(), about.rate, about.source), ("a lock", 7, 0));
         let since = |time: std::time::SystemTime| time.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
         let times = since(began)..=since(std::time::SystemTime::now());
         assert!(times.contains(&about.started_realtime_ns.into()), "{about:?}");
@@ -181,7 +181,7 @@ fn without_a_file_nothing_is_recorded() {
         // SAFETY: of this process.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
         let options = RecordOptions::of_environment().unwrap();
-        assert!(!ondeck_record::start(&options, "a lock", Exact, Source::Library));
+        assert!(!ondeck_record::start(&options, "a lock", Sleep::AtOnce, Source::Library));
         assert!(!ondeck_record::is_on() && files(directory).is_empty());
         // Nothing of this does anything.
         let marks = Marks::default();
@@ -194,7 +194,7 @@ fn without_a_file_nothing_is_recorded() {
         // SAFETY: this process has one thread that reads it.
         unsafe { std::env::set_var("ONDECK_RECORD", "/does/not/exist") };
         let options = RecordOptions::of_environment().unwrap();
-        assert!(!ondeck_record::start(&options, "a lock", Exact, Source::Library));
+        assert!(!ondeck_record::start(&options, "a lock", Sleep::AtOnce, Source::Library));
     });
 }
 

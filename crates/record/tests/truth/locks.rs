@@ -1,8 +1,8 @@
 //! Which lock is which, and waits on what has no marks.
 
+use crate::common::Mode::Exact;
 use crate::common::{files, from_here, in_its_own_process, lock_at, part, pass, reader, samples, start, when};
 use crate::files::by_ways;
-use ondeck_record::ChargeMode::Exact;
 use ondeck_record::layout::{NONE, event, kind};
 use ondeck_record::{Access, Marks, OpaqueWait, forget};
 use std::path::Path;

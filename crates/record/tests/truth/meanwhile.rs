@@ -1,11 +1,11 @@
 //! What another thread does between two steps of this one. The pages that the later step writes are closed, and the handler
 //! of the fault plays the other thread.
 
+use crate::common::Mode::{Exact, Told};
 use crate::common::{files, from_here, in_its_own_process, part, reader, samples, start};
-use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::{Header, event, kind};
 use ondeck_record::read::Reader;
-use ondeck_record::{Marks, OpaqueWait, PendingRelease, slept};
+use ondeck_record::{Marks, OpaqueWait, PendingRelease};
 use std::mem::offset_of;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
@@ -135,13 +135,13 @@ fn who_sees_it_while_it_is_initialised_takes_no_stack_for_a_lock() {
 fn a_flag_that_changes_makes_no_number_of_another_recording_ours() {
     in_its_own_process("meanwhile::a_flag_that_changes_makes_no_number_of_another_recording_ours", 1, |directory| {
         const N: u32 = 5;
-        start(AtInstants);
-        let waiting = marks().wait(LOCK).unwrap();
-        marks().release(LOCK).unwrap().done();
-        start(AtInstants);
+        start(Told);
+        let _waiting = marks().wait(LOCK).unwrap();
+        start(Told);
         (0..N).for_each(|_| use_once(&Marks::default(), LOCK));
-        Pages::of_part(directory, offset_of!(Header, stacks)).at_next_write(slept);
-        waiting.told(|| wait_and_give_up(LOCK));
+        Pages::of_part(directory, offset_of!(Header, stacks))
+            .at_next_write(|| assert!(marks().release(LOCK).is_none()));
+        wait_and_give_up(LOCK);
         assert!(has_happened());
         let mut reader = Reader::open(&files(directory)[1]).unwrap();
         let numbers: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.lock).collect();

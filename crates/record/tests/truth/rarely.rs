@@ -1,7 +1,7 @@
 //! Where hardly anything is recorded: what is done all the same, and what is not. And which stack it is of.
 
+use crate::common::Mode::{Exact, Told};
 use crate::common::{from_here, further_in, in_its_own_process, lock_at, pass, reader, samples, start};
-use ondeck_record::ChargeMode::{AtInstants, Exact};
 use ondeck_record::layout::{NONE, event};
 use ondeck_record::{Marks, PendingRelease, slept};
 
@@ -96,7 +96,7 @@ fn a_wait_is_of_where_it_slept() {
         let waiting = further_in(20, &mut || from_here(|| one.wait(LOCK).unwrap()));
         from_here(|| waiting.end(true, LOCK));
         // Another recording, of a lock whose waiters tell when they sleep.
-        start(AtInstants);
+        start(Told);
         let waiting = from_here(|| other.wait(LOCK).unwrap());
         waiting.told(|| further_in(20, &mut || from_here(slept)));
         from_here(|| waiting.end(true, LOCK));

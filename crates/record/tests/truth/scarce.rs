@@ -1,7 +1,7 @@
 //! Too little of something: memory, room on the disk, room on the stack.
 
+use crate::common::Mode::Exact;
 use crate::common::{files, from_here, in_its_own_process, lock_at, n_allocated, reader, samples, start};
-use ondeck_record::ChargeMode::Exact;
 use ondeck_record::layout::{Header, NONE, Slot, kind};
 use ondeck_record::{Marks, OpaqueWait, PendingRelease, bare};
 use std::mem::offset_of;

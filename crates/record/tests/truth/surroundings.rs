@@ -1,9 +1,9 @@
 //! What a process has and the machine allows when a recording begins.
 
+use crate::common::Mode::Exact;
 use crate::common::{files, in_its_own_process, reader, samples, start};
 use crate::machine::refuse;
-use ondeck_record::ChargeMode::Exact;
-use ondeck_record::{Marks, RecordOptions, Source};
+use ondeck_record::{Marks, RecordOptions, Sleep, Source};
 use std::path::Path;
 
 const MB: u64 = 1 << 20;
@@ -12,7 +12,7 @@ const MB: u64 = 1 << 20;
 fn begins(directory: &Path) -> bool {
     let options = RecordOptions::of_environment().expect("the environment asks");
     let n_before = files(directory).len();
-    let begins = ondeck_record::start(&options, "a lock", Exact, Source::Library);
+    let begins = ondeck_record::start(&options, "a lock", Sleep::AtOnce, Source::Library);
     assert_eq!(files(directory).len(), n_before + usize::from(begins));
     begins
 }
@@ -42,7 +42,7 @@ fn without_memory_for_its_beginning_there_is_no_recording() {
     in_its_own_process("surroundings::without_memory_for_its_beginning_there_is_no_recording", 1, |_| {
         refuse(libc::MADV_POPULATE_WRITE, libc::EFAULT);
         let options = RecordOptions::of_environment().unwrap();
-        assert!(!ondeck_record::start(&options, "a lock", Exact, Source::Library));
+        assert!(!ondeck_record::start(&options, "a lock", Sleep::AtOnce, Source::Library));
         assert!(!ondeck_record::is_on());
     });
 }
@@ -82,8 +82,11 @@ fn a_child_that_is_told_records_nothing() {
         refuse(libc::MADV_WIPEONFORK, libc::EINVAL);
         let options = RecordOptions::of_environment().unwrap();
         ondeck_record::ask_loader();
-        assert!(!ondeck_record::start(&options, "a lock", Exact, Source::Program), "nobody would tell its child");
-        assert!(ondeck_record::start(&options, "a lock", Exact, Source::Library));
+        assert!(
+            !ondeck_record::start(&options, "a lock", Sleep::AtOnce, Source::Program),
+            "nobody would tell its child"
+        );
+        assert!(ondeck_record::start(&options, "a lock", Sleep::AtOnce, Source::Library));
         // SAFETY: the child only does what follows.
         let child = unsafe { libc::fork() };
         if child == 0 {

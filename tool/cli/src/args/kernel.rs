@@ -13,7 +13,7 @@ pub(crate) struct KernelArgs {
     /// the rights to trace system calls, so run it with sudo.
     ///
     /// Example: sudo ondeck profile --futex -- ./server
-    #[arg(long, conflicts_with_all = ["lock", "rate", "usdt", "library"])]
+    #[arg(long, conflicts_with_all = ["lock", "rate", "exact", "budget", "usdt", "library"])]
     pub(crate) futex: bool,
 
     /// Watch a process that runs already, as --futex does
@@ -21,7 +21,7 @@ pub(crate) struct KernelArgs {
     /// It stops at Ctrl-C, when the process ends, or after the time of --for. The process runs on undisturbed.
     ///
     /// Example: sudo ondeck profile --pid $(pidof server) --for 30s
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["lock", "rate", "usdt", "library"])]
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["lock", "rate", "exact", "budget", "usdt", "library"])]
     pub(crate) pid: Option<u32>,
 
     /// With --pid: stop after this time, such as 500ms, 30s or 2m

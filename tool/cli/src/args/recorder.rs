@@ -21,6 +21,21 @@ pub(crate) struct RecorderArgs {
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: u32,
 
+    /// Find the holder of every wait, instead of a sample
+    ///
+    /// While threads wait for a lock, each lock and unlock then reads the clock. That can halve the speed of a program
+    /// whose locks are contended. Use it for a program that runs too short for a sample, or to check one. --rate 1
+    /// includes it.
+    #[arg(long, conflicts_with = "budget")]
+    pub(crate) exact: bool,
+
+    /// Time of a core, in percent, that each process may spend on finding the holders of its locks
+    ///
+    /// The holder is looked up at random moments, at most 5000 times a second for each lock. If that takes more than
+    /// this time, it is done less often.
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
+    pub(crate) budget: f64,
+
     /// Size in MB of the file into which each process writes its samples
     ///
     /// If a file is full, samples are dropped and counted, and no thread waits for room. The files are in /dev/shm if
@@ -46,11 +61,23 @@ pub(crate) struct RecorderArgs {
     pub(crate) library: Option<PathBuf>,
 }
 
+/// A part of one core.
+fn percent(text: &str) -> Result<f64, String> {
+    let range = 0.01..=100.0;
+    let number: Option<f64> = text.parse().ok();
+    number.filter(|number| range.contains(number)).ok_or_else(|| "accepted: 0.01 to 100".to_owned())
+}
+
 impl RecorderArgs {
     /// A program that records into this directory.
     pub(crate) fn launch(&self, command: &[OsString], directory: &Path) -> Launch {
-        let recording =
-            Recording { directory: directory.to_owned(), rate: self.rate.into(), max_mb: self.max_mb.into() };
+        const PER_PERCENT: f64 = 10_000.0;
+        let recording = Recording {
+            directory: directory.to_owned(),
+            rate: self.rate.into(),
+            max_mb: self.max_mb.into(),
+            budget: if self.exact { 0 } else { (self.budget * PER_PERCENT) as u64 },
+        };
         Launch {
             command: command.to_vec(),
             lock: Some(self.lock.clone()),

@@ -5,9 +5,11 @@ use clap::Args;
 use regex_lite::Regex;
 
 /// What makes sense only where something is recorded.
-const OF_RECORDINGS: [&str; 16] = [
+const OF_RECORDINGS: [&str; 18] = [
     "lock",
     "rate",
+    "exact",
+    "budget",
     "max_mb",
     "output",
     "report",

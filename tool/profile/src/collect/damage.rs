@@ -2,7 +2,7 @@
 
 use super::{Collector, Run};
 use crate::made_up::show;
-use ondeck_record::ChargeMode::Exact;
+use ondeck_record::Sleep;
 use ondeck_record::layout::{Header, Lock, Module, Slot};
 use ondeck_record::{Marks, RecordOptions, Source};
 use std::fs::File;
@@ -24,7 +24,7 @@ fn record() {
     const LOCK: u64 = 0x5000;
     let options = RecordOptions::of_environment().expect("the environment asks");
     ondeck_record::ask_loader();
-    assert!(ondeck_record::start(&options, "ondeck", Exact, Source::Library));
+    assert!(ondeck_record::start(&options, "ondeck", Sleep::AtOnce, Source::Library));
     let marks = Marks::default();
     for _ in 0..6 {
         marks.taken(LOCK);
