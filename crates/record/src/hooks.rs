@@ -23,7 +23,7 @@ mod process;
 mod rwlock;
 mod wait;
 
-pub use mutex::{PendingRelease, count};
+pub use mutex::{PendingRelease, count, uncount};
 pub use opaque::{OpaqueWait, forget, notifies};
 pub use process::{Sleep, Source, ask_loader, exit, in_child, note_lock, start};
 pub use rwlock::{Access, is_due, prepare_to_read};

@@ -9,7 +9,7 @@
 //! What cannot be seen: the wait for the mutex at the end of a wait on a condition variable is inside the C library, and
 //! counts as a part of that.
 
-use crate::bytes::glibc::raw;
+use crate::bytes::glibc::{raw, wake_as_glibc};
 use crate::bytes::mutex::{ADAPTIVE, ERRORCHECK, Mutex, NORMAL, RECURSIVE, WHOSE};
 use crate::handler::or_leave;
 use crate::time::Deadline;
@@ -54,6 +54,33 @@ pub(crate) unsafe fn destroy(mutex: *const Mutex) -> Answer {
     unsafe { real::pthread_mutex_destroy(raw(mutex)) }
 }
 
+/// Locks one of the most frequent kind for which nobody waits, if this acquisition is not looked at: whether it was free;
+/// `None` if nothing has been done.
+#[inline(always)]
+pub(crate) fn lock_idle(mutex: &Mutex) -> Option<bool> {
+    let id = thread::id_beside_known()?;
+    // Counted before: what is done between the locked instructions of a lock and an unlock takes longest.
+    mutex.plain_glibc_marks()?.count_if_idle().then(|| mutex.grab_as_glibc(id))
+}
+
+/// Waits for what [`lock_idle`] has found locked.
+///
+/// # Safety
+/// As of `pthread_mutex_lock`.
+pub(crate) unsafe fn wait_idle(mutex: &Mutex) -> Answer {
+    ondeck_record::uncount();
+    // SAFETY: the caller's.
+    unsafe { wait_plain(mutex) }
+}
+
+/// Unlocks such a one, if there is nothing to record: whether somebody is to be woken; `None` if nothing has been done.
+#[inline(always)]
+pub(crate) fn unlock_idle(mutex: &Mutex) -> Option<bool> {
+    let is_known = process::records_known(process::state());
+    mutex.plain_glibc_marks().filter(|marks| is_known && !marks.has_any())?;
+    Some(mutex.free_as_glibc())
+}
+
 /// Locks one of the most frequent kind, if this acquisition is not looked at; `None` if nothing has been done.
 ///
 /// # Safety
@@ -62,10 +89,10 @@ pub(crate) unsafe fn destroy(mutex: *const Mutex) -> Answer {
 pub(crate) unsafe fn lock_plain(mutex: &Mutex) -> Option<Answer> {
     let id = thread::id_beside_known()?;
     // All that is looked at is looked at before: what follows a locked instruction waits for it.
-    let marks = mutex.plain_glibc_marks().filter(|marks| marks.is_quiet())?;
+    mutex.plain_glibc_marks().filter(|marks| marks.is_quiet())?;
     if !mutex.grab_as_glibc(id) {
         // SAFETY: the caller's.
-        return Some(unsafe { wait_plain(mutex, marks) });
+        return Some(unsafe { wait_plain(mutex) });
     }
     ondeck_record::count();
     Some(0)
@@ -75,25 +102,20 @@ pub(crate) unsafe fn lock_plain(mutex: &Mutex) -> Option<Answer> {
 /// As of `pthread_mutex_lock`.
 #[cold]
 #[inline(never)]
-unsafe fn wait_plain(mutex: &Mutex, marks: &Marks) -> Answer {
+unsafe fn wait_plain(mutex: &Mutex) -> Answer {
     // SAFETY: the caller's.
-    wait_for(mutex, marks, || unsafe { real::pthread_mutex_lock(raw(mutex)) })
+    wait_for(mutex, &mutex.marks, || unsafe { real::pthread_mutex_lock(raw(mutex)) })
 }
 
 /// Unlocks one of the most frequent kind, if there is nothing to record; `None` if nothing has been done.
-///
-/// # Safety
-/// As of `pthread_mutex_unlock`.
 #[inline(always)]
-pub(crate) unsafe fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
-    thread::id_beside_known()?;
-    mutex.plain_glibc_marks().filter(|marks| !marks.is_marked())?;
+pub(crate) fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
+    let is_known = process::records_known(process::state());
+    mutex.plain_glibc_marks().filter(|marks| is_known && !marks.is_marked())?;
     if mutex.free_as_glibc() {
-        return Some(0);
+        wake_as_glibc(mutex);
     }
-    // Somebody waits, who is to be woken.
-    // SAFETY: the caller's.
-    Some(unsafe { real::pthread_mutex_unlock(raw(mutex)) })
+    Some(0)
 }
 
 /// Locks by `act`, after an attempt.

@@ -7,9 +7,10 @@
 #![allow(clippy::missing_safety_doc, reason = "the head of the file has it, for all of them")]
 
 use crate::bytes::cond::Cond;
+use crate::bytes::glibc::wake_as_glibc;
 use crate::bytes::mutex::Mutex;
 use crate::time::Deadline;
-use crate::{Answer, cond, glibc, process};
+use crate::{Answer, cond, glibc, process, thread};
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use libc::{
     EBUSY, EINVAL, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t,
@@ -80,13 +81,41 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     let state = process::state();
-    if process::is_recorded(state) {
+    if !process::is_recorded(state) {
+        // SAFETY: as POSIX says.
+        unsafe { lock_in::<false>(mutex, state) }
+    } else if thread::id_in(state).is_some() {
         // SAFETY: as POSIX says.
         unsafe { lock_in::<true>(mutex, state) }
     } else {
         // SAFETY: as POSIX says.
-        unsafe { lock_in::<false>(mutex, state) }
+        unsafe { lock_beside_glibc(mutex) }
     }
+}
+
+/// # Safety
+/// As POSIX says.
+#[inline(always)]
+unsafe fn lock_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as the caller says.
+    match glibc::lock_idle(unsafe { ours(mutex) }) {
+        Some(true) => 0,
+        // SAFETY: as the caller says.
+        Some(false) => unsafe { wait_beside_glibc(mutex) },
+        // SAFETY: as the caller says.
+        None => unsafe { lock_unusual(mutex) },
+    }
+}
+
+/// # Safety
+/// As POSIX says, of a plain mutex of the C library's that an attempt has found locked.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn wait_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as the caller says.
+    let here = unsafe { ours(mutex) };
+    // SAFETY: as the caller says.
+    unsafe { glibc::wait_idle(here) }
 }
 
 /// # Safety
@@ -112,7 +141,9 @@ unsafe fn lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, state: u
 #[inline(never)]
 unsafe extern "C" fn wait(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as the caller says.
-    unsafe { ours(mutex) }.wait_plain()
+    let answer = unsafe { ours(mutex) }.wait_plain();
+    // Who knew that it is always 0 would call this one and return that, which takes a frame, instead of jumping here.
+    core::hint::black_box(answer)
 }
 
 /// # Safety
@@ -229,13 +260,25 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
     let state = process::state();
-    let is_free =
-        if process::is_recorded(state) { here.unlock_usual::<true>(state) } else { here.unlock_usual::<false>(state) };
-    if is_free {
+    if !process::is_recorded(state) {
+        if here.unlock_usual::<false>(state) {
+            return 0;
+        }
+    } else if here.unlock_usual::<true>(state) {
         return 0;
+    } else if let Some(is_slept_for) = glibc::unlock_idle(here) {
+        return if is_slept_for { wake_beside_glibc(mutex) } else { 0 };
     }
     // SAFETY: as POSIX says.
     unsafe { unlock_unusual(mutex) }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn wake_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
+    wake_as_glibc(mutex.cast());
+    // As in `wait`.
+    core::hint::black_box(0)
 }
 
 /// # Safety
@@ -244,8 +287,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
 unsafe extern "C" fn unlock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
-    // SAFETY: as the caller says.
-    let answer = here.unlock_touched().or_else(|| unsafe { glibc::unlock_plain(here) });
+    let answer = here.unlock_touched().or_else(|| glibc::unlock_plain(here));
     // SAFETY: as the caller says.
     answer.unwrap_or_else(|| unsafe { unlock_any(mutex) })
 }

@@ -37,7 +37,8 @@ pub(crate) fn id_in(state: u32) -> Option<u32> {
 pub(crate) fn id_beside_known() -> Option<u32> {
     let known = known();
     let (id, state) = (known as u32, (known >> 32) as u32);
-    (state == process::without_choice(process::state()) && id != 0).then_some(id)
+    // Zeros are of no state.
+    (state == process::without_choice(process::state())).then_some(id)
 }
 
 /// Asks for what [`id_beside_known`] tells from then on.

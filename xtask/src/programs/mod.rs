@@ -3,6 +3,7 @@
 //! Each program (`list.rs`) has settings, mostly numbers of threads, and a check of what it has computed. A round runs each
 //! setting with both kinds of locks, each of which comes first in every other round, so that what the machine does in the
 //! meantime meets both; ratios are taken within rounds. What comes out is printed as the table of `docs/programs.md`. With
+//! `--recorded` the second kind is glibc's locks under `ondeck profile`; that table is in `docs/profile.md`. With
 //! `--check` everything runs once, briefly, and only what comes out is compared. With `--profiles` the programs run under
 //! `ondeck profile`, which must find the lock that is known to be hot; that table is in `docs/profile.md`.
 
@@ -48,6 +49,9 @@ struct Options {
     /// Each program once, briefly: only looks at what comes out
     #[arg(long, conflicts_with = "rounds")]
     check: bool,
+    /// With glibc's locks, recorded, instead of ours: what `ondeck profile` costs
+    #[arg(long, conflicts_with_all = ["lock", "check", "profiles"])]
+    recorded: bool,
     /// Under `ondeck profile`: the lock that is known to be hot must be found, and who waits for it
     #[arg(long, conflicts_with = "rounds")]
     profiles: bool,
@@ -70,7 +74,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> Result<(), String> {
     if programs.is_empty() {
         return Err(format!("nothing is known of the locks of {}", options.only.join(", ")));
     }
-    let built = build(root, options.profiles)?;
+    let built = build(root, options.profiles || options.recorded)?;
     let (mut lines, mut skipped, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for program in programs {
         let name = program.name;
@@ -117,8 +121,11 @@ fn one(program: &Program, place: &Place, built: &Path, options: &Options) -> Res
         println!("{}: as expected", program.name);
         return Ok(vec![line]);
     }
-    let library = built.join("libondeck_pthread.so");
-    let locks = [Locks::Glibc, Locks::Ours { library, lock: options.lock.clone() }];
+    let others = match options.recorded {
+        true => Locks::Recorded { ondeck: built.join("ondeck"), profile: place.file("profile.json") },
+        false => Locks::Ours { library: built.join("libondeck_pthread.so"), lock: options.lock.clone() },
+    };
+    let locks = [Locks::Glibc, others];
     let mut lines = Vec::new();
     for (setting, rounds) in measure(program, place, &locks, if options.check { 1 } else { options.rounds })? {
         if options.check || rounds[0].iter().any(|sample| sample.ops == 0.0) {

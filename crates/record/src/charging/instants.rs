@@ -408,6 +408,22 @@ mod tests {
     }
 
     #[test]
+    fn the_next_instant_comes_after_a_period_in_the_mean() {
+        const N: u64 = 1_000_000;
+        calibrate();
+        let Simulation { marks, lock, .. } = Simulation::new();
+        let mut sum = 0;
+        for _ in 0..N {
+            marks.draw_instant(&lock, Count(0));
+            sum += u64::from(marks.due.load(Relaxed));
+        }
+        let (mean, expected) = (sum as f64 / N as f64, lock.period.load(Relaxed) as f64 / ns_of_unit());
+        // Five standard errors; a unit is more.
+        let error = 5.0 * expected / (N as f64).sqrt();
+        assert!(error < 1.0 && (mean - expected).abs() < error, "{mean} units, and not {expected}");
+    }
+
+    #[test]
     fn the_period_adapts_to_what_was_spent() {
         let (period, elapsed) = (1_000_000, 100_000_000);
         // 1 % of it.

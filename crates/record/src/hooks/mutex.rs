@@ -34,6 +34,18 @@ impl Marks {
         own().holds.left() > 1 && !self.has(Tag::HOT | Tag::WAITED)
     }
 
+    /// Counts an acquisition that is to follow, if the mutex [is idle](Self::is_idle): whether it is.
+    #[inline(always)]
+    pub fn count_if_idle(&self) -> bool {
+        let holds = &own().holds;
+        let left = holds.left();
+        let is_idle = left > 1 && !self.has(Tag::HOT | Tag::WAITED);
+        if is_idle {
+            holds.leave(left - 1);
+        }
+        is_idle
+    }
+
     #[cold]
     #[inline(never)]
     fn is_quiet_though_waited_for(&self) -> bool {
@@ -149,6 +161,12 @@ impl Marks {
 pub fn count() {
     let holds = &own().holds;
     holds.leave(holds.left() - 1);
+}
+
+/// Takes a count back: the mutex could not be acquired at once.
+pub fn uncount() {
+    let holds = &own().holds;
+    holds.leave(holds.left() + 1);
 }
 
 // -- Tries ------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ pub(crate) struct Tolerance {
     pub(crate) rate: u32,
     /// Of counts of waits, as a part, where not all are looked at.
     pub(crate) waits: f64,
-    /// Of what is charged to each, as a part of all the waiting for the lock, where charging is at instants.
+    /// Of what is charged to each, as a part of all the waiting for the lock, where charges are sampled.
     pub(crate) charges: f64,
     /// Of a lock's figures only waits and waiting are compared.
     pub(crate) only_waits: bool,
@@ -315,7 +315,7 @@ impl<'a> TruthComparison<'a> {
             if self.tolerance.rate == 1 {
                 self.line(&format!("{name}, holds"), found, &holder.function, holder.line);
             }
-            if self.tolerance.rate == 1 && self.tolerance.charges == 0.0 {
+            if self.tolerance.rate == 1 {
                 let count = found.iter().map(|site| site.count).sum::<f64>() + 0.0;
                 let expected = holder.holds_least..=holder.holds_most;
                 self.count(&format!("{name}, holds that were waited for"), expected, count, 0.0);

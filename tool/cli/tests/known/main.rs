@@ -48,9 +48,6 @@ fn faults_of(run: &ProfiledRun, lock: &str, tolerance: Tolerance, more: More) ->
     faults
 }
 
-/// Ondeck's own lock is charged for exactly where that is long, and at instants where it is not.
-const AT_INSTANTS: Tolerance = Tolerance { charges: 0.03, ..EXACT };
-
 /// What `run` gives, and whether a thread that slept meanwhile always had a core soon after its time was over.
 fn watched<R>(run: impl FnOnce() -> R) -> (R, bool) {
     const NAP: Duration = Duration::from_millis(1);
@@ -112,10 +109,8 @@ fn with_each_lock(faults: impl Fn(&'static str) -> Vec<String> + Sync) -> Vec<St
 #[track_caller]
 fn check(name: &str, argument: Option<&str>, more: More) {
     let _beside_others = MACHINE.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let with = |lock| {
-        let tolerance = if lock == "ondeck" { AT_INSTANTS } else { EXACT };
-        attempts(lock, || Ok(faults_of(&run_profiled(name, argument, lock, Some(1))?, lock, tolerance, more)))
-    };
+    let with =
+        |lock| attempts(lock, || Ok(faults_of(&run_profiled(name, argument, lock, Some(1))?, lock, EXACT, more)));
     let faults = with_each_lock(with);
     assert!(faults.is_empty(), "{name}:\n{}", faults.join("\n"));
 }
@@ -167,8 +162,7 @@ fn each_lock_and_each_place_has_its_acquisitions_and_waits() {
 fn samples_stand_for_all() {
     let _alone = MACHINE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
     let with = |lock| {
-        let charges = if lock == "ondeck" { 0.1 } else { 0.0 };
-        let tolerance = Tolerance { times: 0.25, rate: 0, waits: 0.25, charges, ..EXACT };
+        let tolerance = Tolerance { times: 0.25, rate: 0, waits: 0.25, charges: 0.1, ..EXACT };
         attempts(lock, || {
             let run = run_profiled("often", None, lock, None)?;
             if run.profile.rate <= 1 {

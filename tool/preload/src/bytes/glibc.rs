@@ -11,6 +11,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use libc::{EBUSY, pthread_mutex_t};
+use ondeck_core::{Hardware, Platform as _};
 use ondeck_lineage::RawLock as _;
 use ondeck_record::Marks;
 
@@ -46,29 +47,17 @@ impl Mutex {
         is_in
     }
 
-    /// Unlocks such a one as the C library does, if nobody waits; else nothing is done. The write that frees it is the last
-    /// touch.
+    /// Unlocks such a one as the C library does: whether somebody sleeps, who is [to be woken](wake_as_glibc). The write that
+    /// frees it is the last touch.
     #[inline(always)]
     pub(crate) fn free_as_glibc(&self) -> bool {
-        let (owner, n_users) = (self.owner.load(Relaxed), self.n_waiting.load(Relaxed));
         self.owner.store(0, Relaxed);
-        self.n_waiting.store(n_users.wrapping_sub(1), Relaxed);
-        let is_freed = if thread::is_alone() {
-            let is_taken = self.glibc_word.load(Relaxed) == TAKEN;
-            if is_taken {
-                self.glibc_word.store(FREE, Relaxed);
-            }
-            is_taken
-        } else {
-            // Not looked at before: a load between two locked instructions takes longer than what it may save.
-            self.glibc_word.compare_exchange(TAKEN, FREE, Release, Relaxed).is_ok()
-        };
-        if !is_freed {
-            // Somebody waits: the mutex is still ours.
-            self.owner.store(owner, Relaxed);
-            self.n_waiting.store(n_users, Relaxed);
+        self.n_waiting.store(self.n_waiting.load(Relaxed).wrapping_sub(1), Relaxed);
+        if thread::is_alone() {
+            self.glibc_word.store(FREE, Relaxed);
+            return false;
         }
-        is_freed
+        self.glibc_word.swap(FREE, Release) > TAKEN
     }
 
     /// A free mutex of the most frequent kind.
@@ -112,6 +101,12 @@ impl Mutex {
     }
 }
 
+/// Wakes one that sleeps for a mutex that has been freed, and may be gone.
+pub(crate) fn wake_as_glibc(mutex: *const Mutex) {
+    // What is recorded of wakes is of our own lock.
+    Hardware::wake(mutex.cast::<AtomicU32>(), 1);
+}
+
 pub(crate) fn raw(mutex: *const Mutex) -> *mut pthread_mutex_t {
     mutex.cast_mut().cast()
 }
@@ -132,7 +127,7 @@ pub(crate) fn are_known() -> bool {
     let refuses = || unsafe { real::pthread_mutex_trylock(raw(&raw const mutex)) } == EBUSY;
     lock()
         && is_taken()
-        && mutex.free_as_glibc()
+        && !mutex.free_as_glibc()
         && is_free()
         && mutex.grab_as_glibc(id)
         && is_taken()
@@ -202,24 +197,24 @@ mod tests {
         assert_eq!(ours.glibc_words(), theirs.glibc_words());
         assert!(!ours.grab_as_glibc(1), "it is taken");
         assert_eq!(ours.glibc_words(), theirs.glibc_words());
-        assert!(ours.free_as_glibc());
+        assert!(!ours.free_as_glibc());
         glibc_unlock(&theirs);
         assert_eq!(ours.glibc_words(), theirs.glibc_words());
         // Each unlocks what the other has locked.
         assert!(ours.grab_as_glibc(number()));
         glibc_unlock(&ours);
         glibc_lock(&ours);
-        assert!(ours.free_as_glibc());
+        assert!(!ours.free_as_glibc());
         assert_eq!(ours.glibc_words(), theirs.glibc_words());
     }
 
-    fn leaves_waiters_to_the_c_library() {
+    fn says_that_somebody_is_to_be_woken() {
         let mutex = Mutex::new_glibc();
         assert!(mutex.grab_as_glibc(number()));
         mutex.glibc_word.store(2, Relaxed);
-        assert!(!mutex.grab_as_glibc(1) && !mutex.free_as_glibc());
-        assert_eq!(mutex.glibc_words(), [2, 0, number(), 1, 0], "it is still ours");
-        glibc_unlock(&mutex);
+        assert!(!mutex.grab_as_glibc(1));
+        // Alone there is nobody.
+        assert_eq!(mutex.free_as_glibc(), !thread::is_alone());
         assert_eq!(mutex.glibc_words(), [0; 5]);
     }
 
@@ -247,9 +242,29 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_is_left_to_the_c_library() {
-        alone(leaves_waiters_to_the_c_library);
-        in_company(leaves_waiters_to_the_c_library);
+    fn whoever_sleeps_is_to_be_woken() {
+        alone(says_that_somebody_is_to_be_woken);
+        in_company(says_that_somebody_is_to_be_woken);
+    }
+
+    /// A thread that sleeps by the C library's own lock.
+    #[test]
+    fn who_sleeps_in_the_c_library_is_woken() {
+        let mutex = Mutex::new_glibc();
+        std::thread::scope(|scope| {
+            assert!(mutex.grab_as_glibc(number()));
+            let sleeper = scope.spawn(|| {
+                glibc_lock(&mutex);
+                glibc_unlock(&mutex);
+            });
+            while mutex.glibc_words()[0] != 2 {
+                std::thread::yield_now();
+            }
+            assert!(mutex.free_as_glibc());
+            wake_as_glibc(&raw const mutex);
+            sleeper.join().unwrap();
+        });
+        assert_eq!(mutex.glibc_words(), [0; 5]);
     }
 
     /// On one core this shows little.
@@ -263,8 +278,7 @@ mod tests {
                     core::hint::spin_loop();
                 }
                 count.store(count.load(Relaxed) + 1, Relaxed);
-                // Nobody sleeps, so it is always freed.
-                assert!(mutex.free_as_glibc());
+                assert!(!mutex.free_as_glibc(), "nobody sleeps");
             }
         };
         std::thread::scope(|scope| {
@@ -274,8 +288,7 @@ mod tests {
         assert_eq!(count.into_inner(), 2 * TURNS);
     }
 
-    /// As above. Another thread says again and again that it begins to wait: each time the next unlock leaves it to the C
-    /// library.
+    /// As above. Another thread says again and again that it goes to sleep: each time the next unlock says so.
     #[test]
     fn nobody_who_begins_to_wait_is_overlooked() {
         const SOMEBODY_WAITS: u32 = 2;
@@ -289,16 +302,13 @@ mod tests {
                 }
                 n_waits
             });
-            let mut n_refused = 0;
+            let mut n_to_be_woken = 0;
             for _ in 0..300_000 {
                 assert!(mutex.grab_as_glibc(number_of_this_thread()));
-                if !mutex.free_as_glibc() {
-                    n_refused += 1;
-                    glibc_unlock(&mutex);
-                }
+                n_to_be_woken += u32::from(mutex.free_as_glibc());
             }
             is_over.store(true, Relaxed);
-            assert_eq!(waiter.join().unwrap(), n_refused);
+            assert_eq!(waiter.join().unwrap(), n_to_be_woken);
         });
     }
 
