@@ -20,7 +20,7 @@ use crate::elf;
 use crate::maps::{Mapping, executable, without_mark};
 use crate::module::{Elf, Module};
 use crate::process::{parent, threads};
-use crate::walk::{Cache, Walker};
+use crate::walk::{Cache, KnownWalks, Reads, Walker};
 use indexmap::IndexSet;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -75,6 +75,14 @@ impl LookupTimes {
     }
 }
 
+impl Image {
+    /// Whether it has a file with that address.
+    fn has(&self, address: u64) -> bool {
+        let has = |module: &Module| module.file.is_ok() && (module.start..module.end).contains(&address);
+        self.modules.iter().any(has)
+    }
+}
+
 /// All processes that were seen.
 #[derive(Default)]
 pub(crate) struct Images {
@@ -85,6 +93,7 @@ pub(crate) struct Images {
     files: BTreeMap<(u64, u64, PathBuf), Option<Arc<Elf>>>,
     stacks: Stacks,
     cache: Option<Cache>,
+    known_walks: KnownWalks,
 }
 
 /// How the names of memory begin that has no file. Programs put code there that they make as they run.
@@ -236,6 +245,7 @@ impl Images {
             image.program = without_mark(path).to_owned();
         }
         image.walker.add(tables);
+        self.known_walks.clear();
         image.modules.push(module);
         image.unknown.clear();
     }
@@ -267,19 +277,31 @@ impl Images {
 
     /// The number of a stack, from what a call has left; addresses that no module has are looked for once.
     pub(crate) fn stack(&mut self, index: usize, registers: &[u64], copy: &[u8]) -> u32 {
+        if let Some(number) = self.known_walks.find(index, registers, copy) {
+            return number;
+        }
         let cache = self.cache.get_or_insert_with(Cache::new);
-        let mut addresses = self.list[index].walker.walk(cache, registers, copy);
+        let mut reads = Reads::new();
+        let mut addresses = self.list[index].walker.walk(cache, registers, copy, &mut reads);
         let now = Instant::now();
-        if self.list[index].looks.from <= now && self.is_strange(index, &addresses) {
+        let may_look = self.list[index].looks.from <= now;
+        if may_look && self.is_strange(index, &addresses) {
             let n_before = self.list[index].modules.len();
             self.look(index);
             let image = &mut self.list[index];
             image.looks.done(now, image.modules.len() > n_before);
             let cache = self.cache.get_or_insert_with(Cache::new);
-            addresses = self.list[index].walker.walk(cache, registers, copy);
+            reads.clear();
+            addresses = self.list[index].walker.walk(cache, registers, copy, &mut reads);
         }
         self.list[index].has_stacks = true;
-        self.stacks.number(index, addresses)
+        let are_known = addresses.iter().all(|address| self.list[index].has(*address));
+        let number = self.stacks.number(index, addresses);
+        // One that a look may mend later is walked again then.
+        if may_look || are_known {
+            self.known_walks.add(index, registers, reads, number);
+        }
+        number
     }
 
     /// How often a stack was cut, as there was no room for one more.
@@ -290,10 +312,8 @@ impl Images {
     fn is_strange(&mut self, index: usize, addresses: &[u64]) -> bool {
         const PAGE: u64 = 4096;
         let image = &mut self.list[index];
-        let has = |module: &Module, address: u64| module.file.is_ok() && (module.start..module.end).contains(&address);
-        let is_known = |address: u64| image.modules.iter().any(|module| has(module, address));
         let unknown: Vec<u64> =
-            addresses.iter().filter(|address| !is_known(**address)).map(|address| address / PAGE).collect();
+            addresses.iter().filter(|address| !image.has(**address)).map(|address| address / PAGE).collect();
         let n_before = image.unknown.len();
         image.unknown.extend(unknown);
         image.unknown.len() > n_before

@@ -55,6 +55,11 @@ const MMAP2: u32 = sys::PERF_RECORD_MMAP2;
 const LOST_SAMPLES: u32 = sys::PERF_RECORD_LOST_SAMPLES;
 
 impl<'a> Record<'a> {
+    /// The same of all but calls, which are most, and whose bytes are not looked at.
+    pub(crate) fn parse_change(points: &Tracepoints, kind: u32, misc: u16, bytes: &'a [u8]) -> Option<Record<'a>> {
+        if kind == SAMPLE { None } else { Record::parse(points, kind, misc, bytes) }
+    }
+
     /// `None` for what is of no use, or too short.
     pub(crate) fn parse(points: &Tracepoints, kind: u32, misc: u16, bytes: &'a [u8]) -> Option<Record<'a>> {
         let mut rest = Bytes(bytes);

@@ -180,7 +180,7 @@ impl Tracer {
         let Tracer { points, rings, images, later, lost, .. } = self;
         let mut changes: Vec<(u64, ImageEvent)> = Vec::new();
         for ((ring, _), (from, to)) in rings.iter_mut().zip(places) {
-            ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
+            ring.read(*from, *to, |kind, misc, bytes| match Record::parse_change(points, kind, misc, bytes) {
                 Some(Record::Forked { at, pid, parent }) if pid != parent => {
                     changes.push((at, ImageEvent::Fork { pid, parent }));
                 }

@@ -4,6 +4,7 @@
 //! most compilers at run time leave.
 
 use crate::module::Part;
+use std::collections::HashMap;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
 
 /// Frames of a stack that are kept.
@@ -28,13 +29,13 @@ impl Walker {
     }
 
     /// Addresses behind instructions: of the system call, and of the calls that led there. `stack` begins where the stack
-    /// pointer is.
-    pub(crate) fn walk(&self, cache: &mut Cache, registers: &[u64], stack: &[u8]) -> Vec<u64> {
+    /// pointer is. What was read of it is added to `reads`.
+    pub(crate) fn walk(&self, cache: &mut Cache, registers: &[u64], stack: &[u8], reads: &mut Reads) -> Vec<u64> {
         let Some((mut own, address, pointer)) = begin(registers) else { return Vec::new() };
         let mut read = |address: u64| {
-            let at = address.checked_sub(pointer).and_then(|at| usize::try_from(at).ok()).ok_or(())?;
-            let bytes = stack.get(at..at.checked_add(8).ok_or(())?).ok_or(())?;
-            Ok(u64::from_ne_bytes(bytes.try_into().map_err(|_| ())?))
+            let word = word(stack, pointer, address);
+            reads.push((address, word));
+            word.ok_or(())
         };
         let mut addresses = vec![address];
         let mut frame = FrameAddress::from_instruction_pointer(address);
@@ -45,6 +46,64 @@ impl Walker {
             frame = next;
         }
         addresses
+    }
+}
+
+/// The word at an address of a stack that begins at `pointer`.
+fn word(stack: &[u8], pointer: u64, address: u64) -> Option<u64> {
+    let at = usize::try_from(address.checked_sub(pointer)?).ok()?;
+    let bytes = stack.get(at..at.checked_add(size_of::<u64>())?)?;
+    Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+/// Addresses that a walk has read, and what was there.
+pub(crate) type Reads = Vec<(u64, Option<u64>)>;
+
+/// Where a walk begins: the number of the image, and the registers that it looks at.
+type WalkStart = (usize, [u64; N_WALKED]);
+const N_WALKED: usize = 3;
+
+/// Walks that need not be made again: a thread that waits in a loop has the same stack each time. One that begins with the same
+/// registers and would read the same words has the same result, as it depends on nothing else.
+#[derive(Default)]
+pub(crate) struct KnownWalks {
+    walks: HashMap<WalkStart, Vec<(Reads, u32)>>,
+    n: usize,
+}
+
+impl KnownWalks {
+    /// More are forgotten, all at once.
+    const MOST: usize = 4096;
+    /// So many with the same registers are tried.
+    const MOST_ALIKE: usize = 8;
+
+    fn start(image: usize, registers: &[u64]) -> Option<WalkStart> {
+        Some((image, *registers.last_chunk()?))
+    }
+
+    /// The number of the stack to which such a walk led.
+    pub(crate) fn find(&self, image: usize, registers: &[u64], stack: &[u8]) -> Option<u32> {
+        let (_, _, pointer) = begin(registers)?;
+        let alike = self.walks.get(&Self::start(image, registers)?)?;
+        let is_it = |reads: &Reads| reads.iter().all(|(address, found)| word(stack, pointer, *address) == *found);
+        alike.iter().find(|(reads, _)| is_it(reads)).map(|(_, number)| *number)
+    }
+
+    pub(crate) fn add(&mut self, image: usize, registers: &[u64], reads: Reads, number: u32) {
+        let Some(start) = Self::start(image, registers) else { return };
+        if self.n >= Self::MOST {
+            self.clear();
+        }
+        let alike = self.walks.entry(start).or_default();
+        if alike.len() < Self::MOST_ALIKE {
+            alike.push((reads, number));
+            self.n += 1;
+        }
+    }
+
+    /// Something is loaded: a walk may go further now.
+    pub(crate) fn clear(&mut self) {
+        (self.walks, self.n) = (HashMap::new(), 0);
     }
 }
 
@@ -94,9 +153,40 @@ mod tests {
         put(32, 0x7000 + 4096);
         put(40, 0x2222);
         let walker = Walker::new();
-        let addresses = walker.walk(&mut Cache::new(), &[0, 0, 0x7000 + 16, 0x7000, 0xaaaa], &stack);
+        let registers = [0, 0, 0x7000 + 16, 0x7000, 0xaaaa];
+        let (mut reads, mut none) = (Reads::new(), Reads::new());
+        let addresses = walker.walk(&mut Cache::new(), &registers, &stack, &mut reads);
         assert_eq!(addresses, [0xaaaa, 0x1111, 0x2222]);
-        assert!(walker.walk(&mut Cache::new(), &[0; 5], &[]).is_empty());
-        assert_eq!(walker.walk(&mut Cache::new(), &[0, 0, 7, 9, 0xaaaa], &[1; 3]), [0xaaaa]);
+        assert!(walker.walk(&mut Cache::new(), &[0; 5], &[], &mut none).is_empty());
+        assert_eq!(walker.walk(&mut Cache::new(), &[0, 0, 7, 9, 0xaaaa], &[1; 3], &mut none), [0xaaaa]);
+        // It is known again with what it has read, whatever else lies there, and in that image.
+        let mut known = KnownWalks::default();
+        known.add(5, &registers, reads, 77);
+        stack[0] = 9;
+        assert_eq!(known.find(5, &registers, &stack), Some(77));
+        assert_eq!(known.find(6, &registers, &stack), None);
+        assert_eq!(known.find(5, &[0, 0, 0x7000 + 24, 0x7000, 0xaaaa], &stack), None);
+        // The end of the copy was read, too: with more of it the walk would go on.
+        stack.resize(8192, 0);
+        assert_eq!(known.find(5, &registers, &stack), None);
+        stack.truncate(64);
+        stack[24] = 1;
+        assert_eq!(known.find(5, &registers, &stack), None);
+    }
+
+    #[test]
+    fn known_walks_have_a_bound() {
+        let mut known = KnownWalks::default();
+        let find = |known: &KnownWalks, pointer| known.find(0, &[0, 0, 0, pointer, 1], &[]);
+        for pointer in 1..10_000 {
+            known.add(0, &[0, 0, 0, pointer, 1], Reads::new(), pointer as u32);
+            assert!(known.walks.len() <= KnownWalks::MOST && find(&known, pointer) == Some(pointer as u32));
+        }
+        for address in 0..100 {
+            known.add(0, &[0, 0, 0, 7, 1], vec![(address, Some(1))], 0);
+        }
+        assert!(known.walks.values().all(|alike| alike.len() <= KnownWalks::MOST_ALIKE));
+        known.clear();
+        assert_eq!((find(&known, 9_999), known.n), (None, 0));
     }
 }
