@@ -13,7 +13,7 @@ use history::History;
 use ondeck_report::wording::typed;
 use screen::{KeyCommand, Lists, Picture, Screen};
 use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
-use source::{GAP_OF_KERNEL, Program, Source, TracedProcess};
+use source::{Program, Source, TracedProcess};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -21,8 +21,6 @@ use view::View;
 
 /// From one snapshot to the next.
 const SECOND: Duration = Duration::from_secs(1);
-/// How often samples are taken, and signals seen. There is room for some seconds of samples.
-const GAP: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
     let signal = listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
@@ -35,11 +33,9 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
         (None, None) => "output: thrown away, --output FILE keeps it".to_owned(),
         (None, Some(_)) => "seen from the kernel: waits that sleep".to_owned(),
     };
-    let gap = if args.pid.is_some() { GAP_OF_KERNEL } else { GAP };
     let mut watch = Watch {
         source: &mut *source,
         signal: &signal,
-        gap,
         each_lock: args.recorder.each_lock,
         output,
         first: 0,
@@ -72,8 +68,6 @@ struct Watch<'a> {
     source: &'a mut dyn Source,
     /// The last signal to us, 0 if there is none.
     signal: &'a AtomicUsize,
-    /// How often it is asked for what is new.
-    gap: Duration,
     /// Whether locks of one kind are not one.
     each_lock: bool,
     /// Where the program's output goes.
@@ -96,7 +90,7 @@ impl Watch<'_> {
             if let Some(code) = self.source.poll() {
                 return Ok(code);
             }
-            self.source.watch(self.gap);
+            self.source.watch();
             let mut is_new = false;
             while let Some(command) = screen.command()? {
                 self.follow(command, &mut history);

@@ -19,6 +19,7 @@ use crate::symbols::Symbols;
 use cells::Cells;
 use ondeck_trace::{Tracer, Wait};
 pub use snapshot::FutexSnapshot;
+use std::time::Duration;
 
 /// Makes a profile of a [`FutexSnapshot`]: finds the names for it, and keeps what it has read of each file. That may
 /// take seconds for the first time.
@@ -56,9 +57,14 @@ impl FutexCollector {
         }
     }
 
-    /// Takes what is new. To be called some hundred times a second.
+    /// Takes what is new. To be called after each [`gap`](Self::gap).
     pub fn take(&mut self) {
         self.add_with(|tracer, each| tracer.take(each));
+    }
+
+    /// How long to sleep until the next call of [`take`](Self::take).
+    pub fn gap(&self) -> Duration {
+        self.tracer.gap()
     }
 
     /// Takes what is left: nothing comes any more. `killed` is the process that was started, if a signal has ended it.

@@ -1,4 +1,4 @@
-//! The kernel's events: three for each thread and CPU, inherited by what the thread starts.
+//! The kernel's events: three or four for each thread and CPU, inherited by what the thread starts.
 //!
 //! Events that are inherited need a ring for each CPU. All events of a CPU share its ring. The kernel refuses what would need
 //! fewer: an inherited event for any CPU can neither have a ring nor use another one's. Events for a CPU instead of a thread
@@ -10,6 +10,9 @@
 //! - Returns that have woken nobody, without. Under contention most calls are to wake a thread that may sleep, and none
 //!   does.
 //! - Returns that have woken somebody, with a stack.
+//!
+//! Of a process with very many calls, these are four ([`EventKind::THINNED`]): all calls that may sleep and all returns
+//! without a stack, and one in so many with one.
 
 use crate::refusal::Refusal;
 use crate::tracefs::Tracepoints;
@@ -87,31 +90,62 @@ pub(crate) enum EventKind {
     Return,
     /// A return that has woken somebody.
     Wake,
+    /// A call that may sleep, without its stack.
+    BareWait,
+    /// Any return, with registers and without a stack.
+    AnyReturn,
 }
 
 impl EventKind {
-    /// The first has the ring.
-    pub(crate) const ALL: [EventKind; 3] = [EventKind::Wait, EventKind::Return, EventKind::Wake];
+    /// Each call with its stack. The first has the ring.
+    pub(crate) const WHOLE: &[EventKind] = &[EventKind::Wait, EventKind::Return, EventKind::Wake];
+    /// Each call, and some stacks.
+    pub(crate) const THINNED: &[EventKind] =
+        &[EventKind::BareWait, EventKind::AnyReturn, EventKind::Wait, EventKind::Wake];
+
+    fn is_call(self) -> bool {
+        matches!(self, EventKind::Wait | EventKind::BareWait)
+    }
+
+    fn has_stack(self) -> bool {
+        matches!(self, EventKind::Wait | EventKind::Wake)
+    }
+}
+
+/// Which calls are told of, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) kinds: &'static [EventKind],
+    /// One stack in so many is copied.
+    pub(crate) period: u64,
+}
+
+impl Plan {
+    pub(crate) const WHOLE: Plan = Plan { kinds: EventKind::WHOLE, period: 1 };
+
+    pub(crate) fn of_period(period: u64) -> Plan {
+        if period > 1 { Plan { kinds: EventKind::THINNED, period } } else { Plan::WHOLE }
+    }
 }
 
 /// An event of a thread on a CPU.
 pub(crate) fn open(
     points: &Tracepoints,
+    plan: Plan,
     which: EventKind,
     thread: u32,
     cpu: u32,
     begin: CountingStart,
 ) -> io::Result<OwnedFd> {
     // What is loaded, started and ended; one event is enough to tell.
-    let is_wait = which == EventKind::Wait;
-    let tells = u64::from(is_wait);
+    let tells = u64::from(which == plan.kinds[0]);
     let mut attr = perf_event_attr::default();
     attr.type_ = PERF_TYPE_TRACEPOINT;
     attr.size = size_of::<perf_event_attr>() as u32;
-    attr.config = if is_wait { points.enter } else { points.exit }.into();
+    attr.config = if which.is_call() { points.enter } else { points.exit }.into();
     attr.sample_type = ABOUT | PERF_SAMPLE_RAW as u64;
     attr.clockid = libc::CLOCK_MONOTONIC;
-    attr.__bindgen_anon_1.sample_period = 1;
+    attr.__bindgen_anon_1.sample_period = if which.has_stack() { plan.period } else { 1 };
     attr.set_use_clockid(1);
     attr.set_sample_id_all(1);
     attr.set_inherit(1);
@@ -122,9 +156,12 @@ pub(crate) fn open(
     attr.set_comm(tells);
     attr.set_comm_exec(tells);
     attr.set_task(tells);
-    if which != EventKind::Return {
-        attr.sample_type |= PERF_SAMPLE_REGS_USER as u64 | PERF_SAMPLE_STACK_USER as u64;
+    if which.has_stack() || which == EventKind::AnyReturn {
+        attr.sample_type |= PERF_SAMPLE_REGS_USER as u64;
         attr.sample_regs_user = REGISTERS;
+    }
+    if which.has_stack() {
+        attr.sample_type |= PERF_SAMPLE_STACK_USER as u64;
         attr.sample_stack_user = STACK_BYTES;
     }
     let (thread, cpu, flags) = (thread as libc::pid_t, cpu as libc::c_int, sys::bindings::PERF_FLAG_FD_CLOEXEC.into());
@@ -137,9 +174,10 @@ pub(crate) fn open(
 /// Tells the kernel which of the tracepoint's calls the event is for.
 pub(crate) fn filter(event: &OwnedFd, which: EventKind) -> Result<(), Refusal> {
     let text = match which {
-        EventKind::Wait => waiting(),
+        EventKind::Wait | EventKind::BareWait => waiting(),
         EventKind::Return => "ret <= 0".to_owned(),
         EventKind::Wake => "ret > 0".to_owned(),
+        EventKind::AnyReturn => return Ok(()),
     };
     let text = CString::new(text).expect("no zero in it");
     // SAFETY: an event of ours, and a string of C that the kernel copies.
@@ -165,6 +203,13 @@ pub(crate) fn enable(event: &OwnedFd) -> Result<(), Refusal> {
     // SAFETY: an event of ours.
     let done = unsafe { sys::ioctls::ENABLE(event.as_raw_fd(), 0) };
     answer(done, "cannot enable the kernel's events")
+}
+
+/// The event counts no more, in the thread and in all that have inherited it.
+pub(crate) fn disable(event: &OwnedFd) -> Result<(), Refusal> {
+    // SAFETY: an event of ours.
+    let done = unsafe { sys::ioctls::DISABLE(event.as_raw_fd(), 0) };
+    answer(done, "cannot disable the kernel's events")
 }
 
 fn answer(done: libc::c_int, what: &'static str) -> Result<(), Refusal> {

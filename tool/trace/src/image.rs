@@ -22,7 +22,8 @@ use crate::module::{Elf, Module};
 use crate::process::{parent, threads};
 use crate::walk::{Cache, KnownWalks, Reads, Walker};
 use indexmap::IndexSet;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -88,7 +89,7 @@ impl Image {
 pub(crate) struct Images {
     pub(crate) list: Vec<Image>,
     /// The images of a process, the last one last.
-    of_process: HashMap<u32, Vec<usize>>,
+    of_process: FxHashMap<u32, Vec<usize>>,
     /// `None` for what is no program and no library. The path is there for file systems whose numbers are not unique.
     files: BTreeMap<(u64, u64, PathBuf), Option<Arc<Elf>>>,
     stacks: Stacks,
@@ -302,6 +303,12 @@ impl Images {
             self.known_walks.add(index, registers, reads, number);
         }
         number
+    }
+
+    /// The number of a stack of which nothing is known.
+    pub(crate) fn no_stack(&mut self, index: usize) -> u32 {
+        self.list[index].has_stacks = true;
+        self.stacks.number(index, Vec::new())
     }
 
     /// How often a stack was cut, as there was no room for one more.

@@ -23,12 +23,16 @@
 //! | `walk` | from registers and a copy of the stack to return addresses |
 //! | `pair` | from calls and returns to waits, and to who ended them |
 //! | `start` | a program that is held until its events are there |
+//! | `held` | stacks of calls that came without one |
+//! | `budget` | what watching may cost, and how many stacks are copied for that |
 //! | `tracer` | all of it together |
 //! | `sleeper` | the stack of one thread that sleeps, without events |
 #![cfg(target_os = "linux")]
 
+mod budget;
 pub mod elf;
 mod event;
+mod held;
 mod image;
 mod maps;
 mod module;
@@ -50,4 +54,4 @@ pub use pair::{End, Wait};
 pub use refusal::Refusal;
 pub use sleeper::stack_of_sleeper;
 pub use start::PausedProcess;
-pub use tracer::Tracer;
+pub use tracer::{Tracer, not_urgent};

@@ -2,7 +2,8 @@
 
 use crate::event::op;
 use crate::record::RecordOrigin;
-use std::collections::{HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// A thread's sleep in the kernel, from its call to its return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,15 +68,15 @@ pub(crate) struct Wake {
 /// Waits that go on, and those that are over but may still learn who ended them.
 #[derive(Default)]
 pub(crate) struct Pairs {
-    open: HashMap<u32, OpenCall>,
+    open: FxHashMap<u32, OpenCall>,
     /// The threads that wait for a futex.
-    waiting: HashMap<(usize, u64), Vec<u32>>,
+    waiting: FxHashMap<(usize, u64), Vec<u32>>,
     /// In the order of their ends.
     over: VecDeque<Wait>,
     /// How many have left `over`: the first of it has this number.
     n_settled: u64,
     /// The numbers of those whose waker is not known yet.
-    unmatched: HashMap<(usize, u64), Vec<u64>>,
+    unmatched: FxHashMap<(usize, u64), Vec<u64>>,
     n_doubtful: u64,
 }
 

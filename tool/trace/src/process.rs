@@ -13,6 +13,16 @@ pub fn threads(pid: u32) -> Vec<u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// How often its threads have gone to sleep.
+pub(crate) fn sleeps(pid: u32) -> u64 {
+    let of_thread = |thread: u32| -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse().ok()
+    };
+    threads(pid).into_iter().filter_map(of_thread).sum()
+}
+
 /// Four or eight bytes of its memory; `None` if they may not be read.
 pub fn bytes<const N: usize>(pid: u32, address: u64) -> Option<[u8; N]> {
     memory(pid, address, N)?.try_into().ok()

@@ -40,7 +40,8 @@ pub(crate) struct Call<'a> {
     pub(crate) op: i32,
     /// In the order of their numbers; empty for a process of 32 bits, whose stack cannot be walked here.
     pub(crate) registers: [u64; N_REGISTERS],
-    pub(crate) stack: &'a [u8],
+    /// `None` if it was not copied.
+    pub(crate) stack: Option<&'a [u8]>,
 }
 
 pub(crate) const N_REGISTERS: usize = crate::event::REGISTERS.count_ones() as usize;
@@ -106,6 +107,21 @@ fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
     if !is_exit && which != points.enter {
         return None;
     }
+    let registers = if rest.0.is_empty() { [0; N_REGISTERS] } else { registers(&mut rest)? };
+    let stack = if rest.0.is_empty() { None } else { Some(stack(&mut rest)?) };
+    if is_exit {
+        let (address, op) = arguments(&registers);
+        let result = data.at(points.result)? as i64;
+        return Some(match stack {
+            None if result <= 0 => Record::Return { about, result },
+            _ => Record::Wake { call: Call { about, address, op, registers, stack }, woken: result },
+        });
+    }
+    let (address, op) = (data.at(points.address)?, data.at(points.op)? as i32);
+    Some(Record::Wait(Call { about, address, op, registers, stack }))
+}
+
+fn registers(rest: &mut Bytes<'_>) -> Option<[u64; N_REGISTERS]> {
     let mut registers = [0; N_REGISTERS];
     let abi = rest.u64()?;
     if abi != 0 {
@@ -113,20 +129,14 @@ fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
             *register = rest.u64()?;
         }
     }
+    Some(if abi == u64::from(sys::PERF_SAMPLE_REGS_ABI_64) { registers } else { [0; N_REGISTERS] })
+}
+
+fn stack<'a>(rest: &mut Bytes<'a>) -> Option<&'a [u8]> {
     let size = rest.u64()? as usize;
     let copied = rest.take(size)?;
     let used = if size > 0 { (rest.u64()? as usize).min(size) } else { 0 };
-    if abi != u64::from(sys::PERF_SAMPLE_REGS_ABI_64) {
-        registers = [0; N_REGISTERS];
-    }
-    let stack = &copied[..used];
-    if is_exit {
-        let (address, op) = arguments(&registers);
-        let woken = data.at(points.result)? as i64;
-        return Some(Record::Wake { call: Call { about, address, op, registers, stack }, woken });
-    }
-    let (address, op) = (data.at(points.address)?, data.at(points.op)? as i32);
-    Some(Record::Wait(Call { about, address, op, registers, stack }))
+    Some(&copied[..used])
 }
 
 /// The first two arguments of a system call that returns, as far as registers still have them.
@@ -205,7 +215,7 @@ mod tests {
         let Some(Record::Wait(call)) = Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes) else { panic!("no call") };
         assert_eq!((call.about, call.address, call.op), (ABOUT, 0x1000, 128));
         assert_eq!(call.registers[..3], [1, 2, 3]);
-        assert_eq!(call.stack, 0xaaaa_u64.to_ne_bytes());
+        assert_eq!(call.stack, Some(&0xaaaa_u64.to_ne_bytes()[..]));
     }
 
     #[test]
@@ -216,6 +226,20 @@ mod tests {
             panic!("no wake")
         };
         assert_eq!((call.about, call.address, call.op, woken), (ABOUT, 2, 1, 3));
+    }
+
+    #[test]
+    fn a_call_or_wake_may_come_without_its_stack() {
+        let bytes = head(522, &[202, 0x1000, 128, 3]);
+        let Some(Record::Wait(call)) = Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes) else { panic!("no call") };
+        assert_eq!((call.address, call.op, call.stack), (0x1000, 128, None));
+        let registers = words(&std::iter::once(2).chain(1..=N_REGISTERS as u64).collect::<Vec<u64>>());
+        let bytes = [head(521, &[202, 3]), registers.clone()].concat();
+        let wake = Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes);
+        assert!(matches!(wake, Some(Record::Wake { call: Call { stack: None, .. }, woken: 3 })), "{wake:?}");
+        let bytes = [head(521, &[202, 0]), registers].concat();
+        let expected = Record::Return { about: ABOUT, result: 0 };
+        assert_eq!(Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes), Some(expected));
     }
 
     #[test]
@@ -246,7 +270,9 @@ mod tests {
     fn what_is_cut_off_is_nothing() {
         let bytes = call();
         for n in 0..bytes.len() {
-            assert_eq!(Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes[..n]), None, "{n}");
+            // Or a call whose stack was not copied.
+            let cut = Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes[..n]);
+            assert!(matches!(cut, None | Some(Record::Wait(Call { stack: None, .. }))), "{n}: {cut:?}");
         }
         for kind in 0..30 {
             assert_eq!(Record::parse(&Tracepoints::SOME, kind, u16::MAX, &[1; 3]), None);

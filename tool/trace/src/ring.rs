@@ -87,6 +87,12 @@ impl Ring {
         (Place(self.tail().load(Ordering::Relaxed)), Place(self.head().load(Ordering::Acquire)))
     }
 
+    /// Which part of it is full.
+    pub(crate) fn fullness(&self) -> f64 {
+        let (from, to) = self.places();
+        to.0.saturating_sub(from.0) as f64 / (self.length - self.page) as f64
+    }
+
     /// Gives the room before that place back.
     pub(crate) fn give_back(&self, until: Place) {
         // All reads of the records are before it.

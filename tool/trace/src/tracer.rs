@@ -1,6 +1,8 @@
 //! All of it together: events for a process, and what is read from their rings.
 
-use crate::event::{self, CountingStart, EventKind, FUTEX, Files};
+use crate::budget::{self, Budget};
+use crate::event::{self, CountingStart, FUTEX, Files, Plan};
+use crate::held::HeldStacks;
 use crate::image::{Image, Images};
 use crate::maps::Mapping;
 use crate::pair::{OpenCall, Pairs, Wait, Wake};
@@ -15,6 +17,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Watches the futex calls of a process, of its threads, and of all that they start.
 pub struct Tracer {
@@ -24,10 +27,16 @@ pub struct Tracer {
     rings: Vec<(Ring, OwnedFd)>,
     /// Kept open: a closed event tells nothing.
     events: Vec<OwnedFd>,
+    plan: Plan,
+    budget: Budget,
+    /// What is known of stacks, if not each is copied.
+    held: HeldStacks,
     images: Images,
     pairs: Pairs,
     /// What was read and when it was, until all CPUs have told what was before.
     later: Vec<(u64, WaitEvent)>,
+    /// Calls that have slept or woken.
+    n_calls: u64,
     lost: u64,
 }
 
@@ -62,17 +71,8 @@ impl Tracer {
             return Err(Refusal::NoProcess(pid));
         }
         let mut tracer = Tracer::new()?;
-        let mut known = BTreeSet::new();
-        // A thread that is started meanwhile may have events from its parent already. Then it tells everything twice, and
-        // pairing takes the second for the first again.
-        const ROUNDS: usize = 16;
-        for _ in 0..ROUNDS {
-            let new: Vec<u32> = threads(pid).into_iter().filter(|thread| known.insert(*thread)).collect();
-            if new.is_empty() {
-                break;
-            }
-            tracer.open(pid, &new, CountingStart::Enabled, ring_bytes)?;
-        }
+        tracer.plan = Plan::of_period(budget::first(pid));
+        tracer.open_all(pid, ring_bytes)?;
         if tracer.rings.is_empty() {
             return Err(Refusal::NoProcess(pid));
         }
@@ -100,6 +100,8 @@ impl Tracer {
     }
 
     fn new() -> Result<Tracer, Refusal> {
+        // On busy CPUs each of thousands of calls would wait for its turn, and rings would be full before they are read.
+        set_nice(MOST_URGENT);
         Ok(Tracer::empty(Tracepoints::find()?, event::raise_limit_of_files()))
     }
 
@@ -109,9 +111,13 @@ impl Tracer {
             files,
             rings: Vec::new(),
             events: Vec::new(),
+            plan: Plan::WHOLE,
+            budget: Budget::default(),
+            held: HeldStacks::default(),
             images: Images::default(),
             pairs: Pairs::default(),
             later: Vec::new(),
+            n_calls: 0,
             lost: 0,
         }
     }
@@ -125,13 +131,57 @@ impl Tracer {
         Ok(tracer)
     }
 
+    /// For each thread of a process that runs.
+    fn open_all(&mut self, pid: u32, ring_bytes: usize) -> Result<(), Refusal> {
+        // A thread that is started meanwhile may have events from its parent already. Then it tells everything twice, and
+        // pairing takes the second for the first again.
+        const ROUNDS: usize = 16;
+        let mut known = BTreeSet::new();
+        for _ in 0..ROUNDS {
+            let new: Vec<u32> = threads(pid).into_iter().filter(|thread| known.insert(*thread)).collect();
+            if new.is_empty() {
+                break;
+            }
+            self.open(pid, &new, CountingStart::Enabled, ring_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Looks whether watching costs too much, or the rings were nearly full: then fewer stacks are copied from now on.
+    fn adapt(&mut self) {
+        let fullest = self.rings.iter().map(|(ring, _)| ring.fullness()).fold(0.0, f64::max);
+        let period = self.budget.period(self.plan.period, now_ns(), self.n_calls, self.lost, fullest);
+        let Some(period) = period else { return };
+        let before = (self.plan, std::mem::take(&mut self.events));
+        self.plan = Plan::of_period(period);
+        let living = self.images.list.iter().filter(|image| image.to_ns.is_none());
+        let pids: BTreeSet<u32> = living.map(|image| image.pid).collect();
+        let opened = pids.into_iter().try_for_each(|pid| self.open_all(pid, 0));
+        // If there is no room for more events, it goes on as it was.
+        let enabled = opened.and_then(|()| self.events.iter().try_for_each(event::enable));
+        if enabled.is_err() {
+            (self.plan, self.events) = before;
+            self.budget.give_up();
+            return;
+        }
+        let (_, old) = before;
+        for event in self.rings.iter().map(|(_, event)| event).chain(&old) {
+            let _ = event::disable(event);
+        }
+        // To close one can take the kernel some ms, and the rings are to be read meanwhile. Those that the rings are of stay open.
+        std::thread::spawn(move || {
+            not_urgent();
+            drop(old);
+        });
+    }
+
     fn open(&mut self, pid: u32, threads: &[u32], begin: CountingStart, ring_bytes: usize) -> Result<(), Refusal> {
         let cpus = cpus();
-        let needed = self.rings.len() + self.events.len() + EventKind::ALL.len() * cpus.len() * threads.len();
+        let needed = self.rings.len() + self.events.len() + self.plan.kinds.len() * cpus.len() * threads.len();
         for thread in threads {
             for (index, cpu) in cpus.iter().enumerate() {
-                for which in EventKind::ALL {
-                    let event = match event::open(&self.points, which, *thread, *cpu, begin) {
+                for which in self.plan.kinds.iter().copied() {
+                    let event = match event::open(&self.points, self.plan, which, *thread, *cpu, begin) {
                         Ok(event) => event,
                         // The thread has ended meanwhile.
                         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => break,
@@ -153,12 +203,19 @@ impl Tracer {
         Ok(())
     }
 
-    /// Takes what the kernel has told, and shows each wait that has ended. To be called some hundred times a second, as
+    /// How long to sleep until the next call of [`take`](Self::take): with each stack copied, a ring of a busy CPU is full after
+    /// some tens of ms.
+    pub fn gap(&self) -> Duration {
+        Duration::from_millis(if self.plan.period > 1 { 20 } else { 5 })
+    }
+
+    /// Takes what the kernel has told, and shows each wait that has ended. To be called after each [`gap`](Self::gap), as
     /// there is room for so much only.
     pub fn take(&mut self, each: impl FnMut(Wait)) {
         // Records of another CPU that are being written just now are there within this time.
         const SLACK_NS: u64 = 1_000_000;
         let now = now_ns();
+        self.adapt();
         self.read();
         self.pair(now.saturating_sub(SLACK_NS), each);
     }
@@ -207,20 +264,26 @@ impl Tracer {
     }
 
     fn read_calls(&mut self, places: &[(Place, Place)]) {
-        let Tracer { points, rings, images, later, .. } = self;
+        let Tracer { points, rings, images, later, n_calls, held, plan, .. } = self;
+        let is_thinned = plan.period > 1;
         for ((ring, _), (from, to)) in rings.iter_mut().zip(places) {
             ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
                 Some(Record::Wait(call)) => {
-                    let image = images.at(call.about.pid, call.about.at);
-                    let stack = images.stack(image, &call.registers, call.stack);
-                    let Call { about, address, .. } = call;
-                    later.push((about.at, WaitEvent::Call(OpenCall::new(about, image, address, stack))));
+                    let (image, stack) = held.stack(images, &call, false);
+                    // If not each stack is copied, each call is told of without one as well.
+                    if call.stack.is_none() || !is_thinned {
+                        *n_calls += 1;
+                        let Call { about, address, .. } = call;
+                        later.push((about.at, WaitEvent::Call(OpenCall::new(about, image, address, stack))));
+                    }
                 }
                 Some(Record::Wake { call, woken }) => {
-                    let image = images.at(call.about.pid, call.about.at);
-                    let stack = images.stack(image, &call.registers, call.stack);
-                    let Call { about: RecordOrigin { at, .. }, address, op, .. } = call;
-                    later.push((at, WaitEvent::Woke(Wake { at, image, address, op, stack, woken })));
+                    let (image, stack) = held.stack(images, &call, true);
+                    if call.stack.is_none() || !is_thinned {
+                        *n_calls += 1;
+                        let Call { about: RecordOrigin { at, .. }, address, op, .. } = call;
+                        later.push((at, WaitEvent::Woke(Wake { at, image, address, op, stack, woken })));
+                    }
                 }
                 Some(Record::Return { about, result }) => later.push((about.at, WaitEvent::Return(about, result))),
                 Some(Record::Ended { at, pid, thread }) => {
@@ -268,6 +331,11 @@ impl Tracer {
         self.images.addresses(number)
     }
 
+    /// One stack in so many was looked at, at last.
+    pub fn period(&self) -> u64 {
+        self.plan.period
+    }
+
     /// Records that were lost, as a ring was full.
     pub fn lost(&self) -> u64 {
         self.lost
@@ -285,9 +353,23 @@ impl Tracer {
 
     /// Takes nothing any more: the process goes on at full speed.
     pub fn stop(&mut self) {
+        not_urgent();
         self.events.clear();
         self.rings.clear();
     }
+}
+
+const MOST_URGENT: libc::c_int = -20;
+
+/// The calling thread, which a [`Tracer`] or its thread has started, has time.
+pub fn not_urgent() {
+    set_nice(0);
+}
+
+/// That of the calling thread. Less than it has only root may ask for; then it stays as it is.
+fn set_nice(nice: libc::c_int) {
+    // SAFETY: no memory.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
 }
 
 /// Whether a thread may still sleep for that futex; that it does if the kernel does not tell.

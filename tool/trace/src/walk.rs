@@ -4,8 +4,8 @@
 //! most compilers at run time leave.
 
 use crate::module::Part;
-use std::collections::HashMap;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
+use rustc_hash::FxHashMap;
 
 /// Frames of a stack that are kept.
 const MOST_FRAMES: usize = 128;
@@ -67,7 +67,7 @@ const N_WALKED: usize = 3;
 /// registers and would read the same words has the same result, as it depends on nothing else.
 #[derive(Default)]
 pub(crate) struct KnownWalks {
-    walks: HashMap<WalkStart, Vec<(Reads, u32)>>,
+    walks: FxHashMap<WalkStart, Vec<(Reads, u32)>>,
     n: usize,
 }
 
@@ -103,7 +103,7 @@ impl KnownWalks {
 
     /// Something is loaded: a walk may go further now.
     pub(crate) fn clear(&mut self) {
-        (self.walks, self.n) = (HashMap::new(), 0);
+        (self.walks, self.n) = (FxHashMap::default(), 0);
     }
 }
 

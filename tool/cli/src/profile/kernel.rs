@@ -8,16 +8,13 @@ use crate::exit::Exit;
 use crate::terminal::{for_user, is_root, say};
 use ondeck_profile::{FutexCollector, FutexSnapshot, Namer, is_alive};
 use ondeck_report::wording::typed;
-use ondeck_trace::{PausedProcess, Refusal, Tracer};
+use ondeck_trace::{PausedProcess, Refusal, Tracer, not_urgent};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
-
-/// Between two looks at the kernel's memory: on a busy CPU it is full after some tens of ms.
-const GAP: Duration = Duration::from_millis(5);
 
 /// What to type where the recorder cannot get into a program.
 pub(super) fn instead(command: &[OsString]) -> String {
@@ -60,12 +57,34 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     });
     let mut watched = TracedProgram { collector: FutexCollector::new(tracer, run), orders, every: args.every };
     let until = args.kernel.length.map(|length| Instant::now() + length);
+    let mut life = Life::of(pid);
     let look = |orders: &mut Orders| {
         let (is_due, is_over) = orders.snapshot_and_end();
-        let is_over = is_over || until.is_some_and(|until| Instant::now() >= until) || !is_alive(pid);
+        let is_over = is_over || until.is_some_and(|until| Instant::now() >= until) || !life.goes_on();
         (is_due, is_over.then_some(()))
     };
     watched.until(outputs, look, |()| None)
+}
+
+/// Whether a process goes on. To look into `/proc` takes longer than to look at the kernel's memory, so it is not asked each time.
+pub(crate) struct Life {
+    pid: u32,
+    asked_at: Instant,
+}
+
+impl Life {
+    pub(crate) fn of(pid: u32) -> Self {
+        Life { pid, asked_at: Instant::now() }
+    }
+
+    pub(crate) fn goes_on(&mut self) -> bool {
+        const EACH: Duration = Duration::from_millis(50);
+        if self.asked_at.elapsed() < EACH {
+            return true;
+        }
+        self.asked_at = Instant::now();
+        is_alive(self.pid)
+    }
 }
 
 /// The room for the samples of each CPU.
@@ -159,7 +178,7 @@ impl TracedProgram {
                     is_due = false;
                     next = self.every.map(|every| Instant::now() + every);
                 }
-                std::thread::sleep(GAP);
+                std::thread::sleep(self.collector.gap());
             }
         })?;
         let (mut namer, outputs) = names_and_outputs.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -171,6 +190,7 @@ impl TracedProgram {
 const STACK_OF_NAMER: usize = 8 << 20;
 
 fn write_snapshot(names_and_outputs: &Mutex<(Namer, Outputs)>, told: &FutexSnapshot) {
+    not_urgent();
     let (namer, outputs) = &mut *names_and_outputs.lock().unwrap_or_else(PoisonError::into_inner);
     // One that does not come to its end leaves nothing half done for the next.
     let mut named = std::mem::take(namer);

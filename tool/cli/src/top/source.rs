@@ -2,10 +2,10 @@
 
 use crate::args::TopArgs;
 use crate::exit::Exit;
-use crate::profile::kernel::{command_of, explain, ring_bytes};
+use crate::profile::kernel::{Life, command_of, explain, ring_bytes};
 use crate::profile::{begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_launch::prepare;
-use ondeck_profile::{Collector, FutexCollector, Namer, Profile, is_alive};
+use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
 use ondeck_rounds::RunningProcess;
 use ondeck_trace::Tracer;
 use std::fs::File;
@@ -13,17 +13,14 @@ use std::io::IsTerminal;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// How often the view from the kernel is looked at, where there is room for some tens of ms only.
-pub(super) const GAP_OF_KERNEL: Duration = Duration::from_millis(5);
-
 /// What can be watched.
 pub(super) trait Source {
     /// What is watched, for a headline.
     fn title(&self) -> String;
     /// Takes in what is new; called some times a second. What is watched may have ended, with an exit code.
     fn poll(&mut self) -> Option<i32>;
-    /// Lets so much time pass, and looks meanwhile at who holds locks, where that can be seen.
-    fn watch(&mut self, time: Duration);
+    /// Lets time pass until there is something new, and looks meanwhile at who holds locks, where that can be seen.
+    fn watch(&mut self);
     /// What happened since the last snapshot.
     fn snapshot(&mut self) -> Profile;
     /// What happened since the start.
@@ -87,8 +84,10 @@ impl Source for Program {
         Some(self.running.reap().map_or(1, |(status, _)| exit_code(status)))
     }
 
-    fn watch(&mut self, time: Duration) {
-        self.collector.watch(time, now_ns);
+    fn watch(&mut self) {
+        /// How often samples are taken, and signals seen. There is room for some seconds of samples.
+        const GAP: Duration = Duration::from_millis(50);
+        self.collector.watch(GAP, now_ns);
     }
 
     fn snapshot(&mut self) -> Profile {
@@ -135,6 +134,7 @@ pub(super) struct TracedProcess {
     pid: u32,
     collector: FutexCollector,
     namer: Namer,
+    life: Life,
     is_left: bool,
 }
 
@@ -144,7 +144,7 @@ impl TracedProcess {
         let run = begun(&command_of(pid));
         let name = run.command.first().cloned().unwrap_or_default();
         let (collector, namer) = (FutexCollector::new(tracer, run), Namer::default());
-        Ok(TracedProcess { name, pid, collector, namer, is_left: false })
+        Ok(TracedProcess { name, pid, collector, namer, life: Life::of(pid), is_left: false })
     }
 }
 
@@ -155,11 +155,11 @@ impl Source for TracedProcess {
 
     fn poll(&mut self) -> Option<i32> {
         self.collector.take();
-        (self.is_left || !is_alive(self.pid)).then_some(0)
+        (self.is_left || !self.life.goes_on()).then_some(0)
     }
 
-    fn watch(&mut self, time: Duration) {
-        std::thread::sleep(time);
+    fn watch(&mut self) {
+        std::thread::sleep(self.collector.gap());
     }
 
     fn snapshot(&mut self) -> Profile {
@@ -171,7 +171,7 @@ impl Source for TracedProcess {
             let naming = scope.spawn(|| namer.profile(&told));
             while !naming.is_finished() {
                 collector.take();
-                std::thread::sleep(GAP_OF_KERNEL);
+                std::thread::sleep(collector.gap());
             }
             naming.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })

@@ -49,6 +49,7 @@ impl Namer {
         profile.notes.extend(cells.remark());
         profile.notes.extend(left_out(told.doubtful));
         profile.notes.extend(cut(told.cut_stacks));
+        profile.notes.extend(thinned(told.period));
         profile.notes.extend(self.symbols.remarks());
         profile.notes.extend(self.symbols.how_to_get_names());
         profile.notes.extend(told.snapshot_from_ns.map(|_| SNAPSHOT.to_owned()));
@@ -60,6 +61,16 @@ impl Namer {
 fn left_out(n: u64) -> Option<String> {
     let waits = counted_that(n as usize, "wait", ["is", "are"]);
     (n > 0).then(|| format!("{waits} left out: records were lost while they went on. More room for records: --max-mb"))
+}
+
+/// What to say if not each stack was copied.
+fn thinned(period: u64) -> Option<String> {
+    (period > 1).then(|| {
+        format!(
+            "this program calls the kernel very often. Each wait is counted, but where threads wait and who wakes them is \
+             known of one call in {period}, and taken to be the same for those that follow it"
+        )
+    })
 }
 
 /// What to say of stacks that found no room.

@@ -64,6 +64,27 @@ impl Cells {
         }
     }
 
+    /// What waited from a place that is not known for a futex for which threads wait at a known one, too, is taken to be from there:
+    /// if not each stack is copied, a futex's first waits have none.
+    pub(super) fn with_likely_places(mut self, is_known: impl Fn(u32) -> bool) -> Self {
+        let mut likely: BTreeMap<(usize, u64), (f64, u32)> = BTreeMap::new();
+        for ((image, address, stack), cell) in self.cells.iter().filter(|((.., stack), _)| is_known(*stack)) {
+            let place = likely.entry((*image, *address)).or_default();
+            if cell.waits.sum.ns >= place.0 {
+                *place = (cell.waits.sum.ns, *stack);
+            }
+        }
+        let unknown: Vec<_> = self
+            .cells
+            .extract_if(.., |(image, address, stack), _| !is_known(*stack) && likely.contains_key(&(*image, *address)))
+            .collect();
+        for ((image, address, _), cell) in unknown {
+            let (_, stack) = likely[&(image, address)];
+            self.cells.entry((image, address, stack)).or_default().merge(&cell, |waker| waker);
+        }
+        self
+    }
+
     /// What to say of those that are kept together.
     pub(super) fn remark(&self) -> Option<String> {
         (self.n_folded > 0).then(|| {
@@ -134,6 +155,17 @@ mod tests {
         let kept: Vec<_> =
             cells.iter().filter(|((_, address, _), _)| *address == 1).map(|((.., stack), _)| *stack).collect();
         assert_eq!(kept, [1, 2, 3], "30 ns together, though each has fewer than the others");
+    }
+
+    #[test]
+    fn waits_from_nowhere_are_from_where_most_wait() {
+        const NOWHERE: u32 = 0;
+        let waits = [(5, NOWHERE, 10), (5, 1, 20), (5, 2, 30), (6, NOWHERE, 40), (6, NOWHERE, 1)];
+        let cells = filled(9, waits.into_iter().map(|(address, stack, ns)| wait(address, stack, ns)));
+        let cells = cells.with_likely_places(|stack| stack != NOWHERE);
+        let found: Vec<_> =
+            cells.iter().map(|((_, address, stack), cell)| (*address, *stack, cell.waits.sum.ns)).collect();
+        assert_eq!(found, [(5, 1, 20.0), (5, 2, 40.0), (6, NOWHERE, 41.0)]);
     }
 
     #[test]

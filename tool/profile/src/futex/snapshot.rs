@@ -29,6 +29,8 @@ pub struct FutexSnapshot {
     pub(super) lost: u64,
     pub(super) doubtful: u64,
     pub(super) cut_stacks: u64,
+    /// One stack in so many was looked at.
+    pub(super) period: u64,
 }
 
 impl FutexSnapshot {
@@ -36,6 +38,7 @@ impl FutexSnapshot {
         let tracer = &collector.tracer;
         let recent = collector.recent.as_ref().filter(|_| snapshot_from_ns.is_some());
         let cells = recent.unwrap_or(&collector.cells).clone();
+        let cells = cells.with_likely_places(|stack| !tracer.stack(stack).is_empty());
         let waiting: Vec<Wait> = tracer.waiting(now_ns).collect();
         let (mut modules, mut stacks) = (HashMap::new(), HashMap::new());
         for (image, numbers) in spots(&cells, &waiting) {
@@ -55,6 +58,7 @@ impl FutexSnapshot {
             lost: tracer.lost(),
             doubtful: tracer.doubtful(),
             cut_stacks: tracer.cut_stacks(),
+            period: tracer.period(),
             run: collector.run.clone(),
         }
     }
