@@ -260,6 +260,35 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(7), &b"all is done\n"[..]));
 }
 
+/// Some hundred thousand times a second: each wait is counted, from where most wait, and the list says how that is known.
+#[test]
+fn of_a_process_that_calls_very_often_no_wait_is_lost() {
+    if !may_trace() {
+        return;
+    }
+    let program = compiled("passes.c", &["-g"]);
+    let mut child = Command::new(&program).stdin(Stdio::piped()).spawn().unwrap();
+    let (profile, run) = profiled(&["--pid", &child.id().to_string(), "--for", "1s"]);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(profile.dropped.samples, 0, "{}", run.stderr);
+    let said = |text: &str| profile.notes.iter().any(|note| note.contains(text));
+    assert!(said("calls the kernel very often") && !said("left out"), "{:?}", profile.notes);
+    let waits: f64 = profile.locks.iter().map(|lock| lock.waits).sum();
+    assert!(waits > 5_000.0, "{waits}");
+    // Two threads of each pair wait in turn, all the time.
+    let two = profile.locks.iter().filter(|lock| lock.wait_ns > 0.5 * profile.seconds * 1e9).collect::<Vec<_>>();
+    assert_eq!(two.len(), 2, "{:?}", profile.locks);
+    for lock in two {
+        let [ping, pong] = ["ping", "pong"].map(|function| -> f64 {
+            let waiters = lock.waiters.iter().filter(|site| leads_to(&profile, site.stack, function));
+            waiters.map(|site| site.count).sum()
+        });
+        assert!(ping > 0.0 && pong > 0.0 && ping + pong > 0.9 * lock.waits, "{ping}, {pong}: {lock:?}");
+    }
+}
+
 #[test]
 fn a_second_signal_ends_what_is_still_to_be_written() {
     if !may_trace() {
