@@ -73,11 +73,11 @@ pub(crate) unsafe fn wait_idle(mutex: &Mutex) -> Answer {
     unsafe { wait_plain(mutex) }
 }
 
-/// Unlocks such a one, if there is nothing to record: whether somebody is to be woken; `None` if nothing has been done.
+/// Unlocks such a one, if there is nothing to record: whether somebody is to be woken; `None` if nothing has been done. Where
+/// they are known.
 #[inline(always)]
 pub(crate) fn unlock_idle(mutex: &Mutex) -> Option<bool> {
-    let is_known = process::records_known(process::state());
-    mutex.plain_glibc_marks().filter(|marks| is_known && !marks.has_any())?;
+    mutex.plain_glibc_marks().filter(|marks| !marks.has_any())?;
     Some(mutex.free_as_glibc())
 }
 
@@ -107,11 +107,10 @@ unsafe fn wait_plain(mutex: &Mutex) -> Answer {
     wait_for(mutex, &mutex.marks, || unsafe { real::pthread_mutex_lock(raw(mutex)) })
 }
 
-/// Unlocks one of the most frequent kind, if there is nothing to record; `None` if nothing has been done.
+/// Unlocks one of the most frequent kind, if there is nothing to record; `None` if nothing has been done. Where they are known.
 #[inline(always)]
 pub(crate) fn unlock_plain(mutex: &Mutex) -> Option<Answer> {
-    let is_known = process::records_known(process::state());
-    mutex.plain_glibc_marks().filter(|marks| is_known && !marks.is_marked())?;
+    mutex.plain_glibc_marks().filter(|marks| !marks.is_marked())?;
     if mutex.free_as_glibc() {
         wake_as_glibc(mutex);
     }

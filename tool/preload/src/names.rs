@@ -103,8 +103,20 @@ unsafe fn lock_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
         // SAFETY: as the caller says.
         Some(false) => unsafe { wait_beside_glibc(mutex) },
         // SAFETY: as the caller says.
-        None => unsafe { lock_unusual(mutex) },
+        None => unsafe { lock_with_a_look(mutex) },
     }
+}
+
+/// # Safety
+/// As POSIX says.
+#[inline(never)]
+unsafe extern "C" fn lock_with_a_look(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as the caller says.
+    let here = unsafe { ours(mutex) };
+    // SAFETY: as the caller says.
+    let answer = unsafe { glibc::lock_plain(here) };
+    // SAFETY: as the caller says.
+    answer.unwrap_or_else(|| unsafe { lock_any(mutex) })
 }
 
 /// # Safety
@@ -153,9 +165,7 @@ unsafe extern "C" fn lock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as the caller says.
-    let answer = here.lock_touched().or_else(|| unsafe { glibc::lock_plain(here) });
-    // SAFETY: as the caller says.
-    answer.unwrap_or_else(|| unsafe { lock_any(mutex) })
+    here.lock_touched().unwrap_or_else(|| unsafe { lock_any(mutex) })
 }
 
 /// # Safety
@@ -266,11 +276,26 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
         }
     } else if here.unlock_usual::<true>(state) {
         return 0;
-    } else if let Some(is_slept_for) = glibc::unlock_idle(here) {
-        return if is_slept_for { wake_beside_glibc(mutex) } else { 0 };
+    } else if process::records_known(state) {
+        return match glibc::unlock_idle(here) {
+            Some(false) => 0,
+            Some(true) => wake_beside_glibc(mutex),
+            // SAFETY: as POSIX says.
+            None => unsafe { unlock_with_a_look(mutex) },
+        };
     }
     // SAFETY: as POSIX says.
     unsafe { unlock_unusual(mutex) }
+}
+
+/// # Safety
+/// As POSIX says.
+#[inline(never)]
+unsafe extern "C" fn unlock_with_a_look(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: as the caller says.
+    let answer = glibc::unlock_plain(unsafe { ours(mutex) });
+    // SAFETY: as the caller says.
+    answer.unwrap_or_else(|| unsafe { unlock_any(mutex) })
 }
 
 #[cold]
@@ -287,9 +312,8 @@ extern "C" fn wake_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
 unsafe extern "C" fn unlock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
-    let answer = here.unlock_touched().or_else(|| glibc::unlock_plain(here));
     // SAFETY: as the caller says.
-    answer.unwrap_or_else(|| unsafe { unlock_any(mutex) })
+    here.unlock_touched().unwrap_or_else(|| unsafe { unlock_any(mutex) })
 }
 
 /// # Safety

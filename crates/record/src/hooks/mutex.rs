@@ -46,8 +46,7 @@ impl Marks {
         is_idle
     }
 
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn is_quiet_though_waited_for(&self) -> bool {
         let count = Count::now();
         let is_quiet = !self.has(Tag::HOT) && !self.is_due(count);
@@ -149,8 +148,7 @@ impl Marks {
         self.has(Tag::HOT | Tag::WAITED | Tag::TIMED | Tag::KNOWN)
     }
 
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn is_marked_at_a_look(&self) -> bool {
         self.has(Tag::HOT | Tag::TIMED | Tag::KNOWN) || self.is_due_or_long(Count::now())
     }
