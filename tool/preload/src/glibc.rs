@@ -1,7 +1,7 @@
 //! Mutexes and condition variables that stay the C library's, recorded.
 //!
-//! All of them with `ONDECK_LOCK=glibc`; else those that the C library keeps (see `mutex`). A plain mutex that nobody waits for
-//! is locked and unlocked here, by the C library's own writes: to call it takes longer than to lock. Others are tried first,
+//! All of them with `ONDECK_LOCK=glibc`; else those that the C library keeps (see `mutex`). A plain mutex is locked here if it
+//! is free, and unlocked, by the C library's own writes: to call it takes longer than to lock. Others are tried first,
 //! or looked at if their attempts do more than to fail, and a clock is asked only if one is locked. The recorder's marks lie in
 //! bytes that the C library uses in robust mutexes only. Of those, of mutexes of several processes and of ones with a protocol
 //! there are no marks, and who holds them is not known.
