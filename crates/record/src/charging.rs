@@ -160,10 +160,12 @@ impl Marks {
         }
     }
 
-    /// The calling thread has begun to wait, which others are to know.
-    pub(crate) fn ask(&self, lock: &Lock, now: u64, count: Count) {
+    /// The calling thread has begun to wait, which others are to know; nobody else waits if it is the first.
+    pub(crate) fn ask(&self, lock: &Lock, now: u64, count: Count, is_first: bool) {
         let flag = if is_exact(lock) { Tag::HOT } else { Tag::WAITED };
-        if self.tag.load(SeqCst) & flag != 0 {
+        // A flag that is left from those who waited before may be so old that its instant means nothing.
+        let is_old = is_first && flag == Tag::WAITED;
+        if self.tag.load(SeqCst) & flag != 0 && !is_old {
             return;
         }
         // Who charges meanwhile may write another instant, as near.
@@ -184,7 +186,7 @@ impl Marks {
         self.tag.fetch_and(!(Tag::HOT | Tag::WAITED), SeqCst);
         // Who began to wait meanwhile may have found the flag before it was cleared.
         if is_waited_for() {
-            self.ask(lock, now_ns(), Count::now());
+            self.ask(lock, now_ns(), Count::now(), false);
         }
     }
 

@@ -56,6 +56,11 @@ impl Budget {
         if is_short { Some(due.max(next)) } else { Some(due).filter(|due| *due > period) }
     }
 
+    /// It was changed, which took a while: what was lost meanwhile says nothing of the new one.
+    pub(crate) fn restart(&mut self, lost: u64) {
+        (self.since, self.lost) = (None, lost);
+    }
+
     /// It cannot be changed.
     pub(crate) fn give_up(&mut self) {
         self.has_given_up = true;
@@ -76,6 +81,8 @@ mod tests {
         assert_eq!(budget.period(7, 3_000, 0, 1, 0.0), Some(61));
         assert_eq!(budget.period(61, 4_000, 0, 1, 0.0), None);
         assert_eq!(budget.period(4093, 5_000, 0, 1, 1.0), None, "there are no fewer");
+        budget.restart(8);
+        assert_eq!(budget.period(61, 5_000, 0, 8, 0.0), None);
         budget.give_up();
         assert_eq!(budget.period(1, 6_000, 0, 9, 1.0), None);
     }

@@ -12,7 +12,7 @@ type CallKey = (u64, u64, bool);
 
 #[derive(Default)]
 pub(crate) struct HeldStacks {
-    /// Of a thread, with its process.
+    /// Of a thread, with its image.
     of_threads: FxHashMap<CallKey, u32>,
     /// Of any thread of an image.
     of_images: FxHashMap<CallKey, u32>,
@@ -26,7 +26,7 @@ impl HeldStacks {
     pub(crate) fn stack(&mut self, images: &mut Images, call: &Call<'_>, is_wake: bool) -> (usize, u32) {
         let Call { about, address, .. } = call;
         let image = images.at(about.pid, about.at);
-        let by_thread = (u64::from(about.pid) << 32 | u64::from(about.thread), *address, is_wake);
+        let by_thread = ((image as u64) << 32 | u64::from(about.thread), *address, is_wake);
         let by_image = (image as u64, *address, is_wake);
         let Some(copy) = call.stack else {
             let known = self.of_threads.get(&by_thread).or_else(|| self.of_images.get(&by_image));

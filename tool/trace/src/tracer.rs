@@ -28,6 +28,8 @@ pub struct Tracer {
     /// Kept open: a closed event tells nothing.
     events: Vec<OwnedFd>,
     plan: Plan,
+    /// From when on each call is told of without its stack, if not each is copied.
+    thinned_from: u64,
     budget: Budget,
     /// What is known of stacks, if not each is copied.
     held: HeldStacks,
@@ -112,6 +114,7 @@ impl Tracer {
             rings: Vec::new(),
             events: Vec::new(),
             plan: Plan::WHOLE,
+            thinned_from: 0,
             budget: Budget::default(),
             held: HeldStacks::default(),
             images: Images::default(),
@@ -152,19 +155,23 @@ impl Tracer {
         let fullest = self.rings.iter().map(|(ring, _)| ring.fullness()).fold(0.0, f64::max);
         let period = self.budget.period(self.plan.period, now_ns(), self.n_calls, self.lost, fullest);
         let Some(period) = period else { return };
-        let before = (self.plan, std::mem::take(&mut self.events));
+        // Those that are there now have each stack: as they were meant.
+        self.read();
+        let (plan, old) = (self.plan, std::mem::take(&mut self.events));
         self.plan = Plan::of_period(period);
-        let living = self.images.list.iter().filter(|image| image.to_ns.is_none());
-        let pids: BTreeSet<u32> = living.map(|image| image.pid).collect();
-        let opened = pids.into_iter().try_for_each(|pid| self.open_all(pid, 0));
+        let was_whole = plan.period == 1;
+        if was_whole {
+            self.thinned_from = u64::MAX;
+        }
         // If there is no room for more events, it goes on as it was.
-        let enabled = opened.and_then(|()| self.events.iter().try_for_each(event::enable));
-        if enabled.is_err() {
-            (self.plan, self.events) = before;
+        if self.open_for_all().is_err() {
+            (self.plan, self.events) = (plan, old);
             self.budget.give_up();
             return;
         }
-        let (_, old) = before;
+        if was_whole {
+            self.thinned_from = now_ns();
+        }
         for event in self.rings.iter().map(|(_, event)| event).chain(&old) {
             let _ = event::disable(event);
         }
@@ -173,6 +180,26 @@ impl Tracer {
             not_urgent();
             drop(old);
         });
+        self.read();
+        self.budget.restart(self.lost);
+    }
+
+    /// For each process that is known and has threads, and those that they start meanwhile.
+    fn open_for_all(&mut self) -> Result<(), Refusal> {
+        const ROUNDS: usize = 16;
+        let mut known = BTreeSet::new();
+        for _ in 0..ROUNDS {
+            let pids: BTreeSet<u32> = self.images.list.iter().map(|image| image.pid).collect();
+            let new: Vec<u32> = pids.into_iter().filter(|pid| known.insert(*pid)).collect();
+            if new.is_empty() {
+                break;
+            }
+            let n_before = self.events.len();
+            new.into_iter().try_for_each(|pid| self.open_all(pid, 0))?;
+            self.events[n_before..].iter().try_for_each(event::enable)?;
+            self.read();
+        }
+        Ok(())
     }
 
     fn open(&mut self, pid: u32, threads: &[u32], begin: CountingStart, ring_bytes: usize) -> Result<(), Refusal> {
@@ -264,14 +291,14 @@ impl Tracer {
     }
 
     fn read_calls(&mut self, places: &[(Place, Place)]) {
-        let Tracer { points, rings, images, later, n_calls, held, plan, .. } = self;
-        let is_thinned = plan.period > 1;
+        let Tracer { points, rings, images, later, n_calls, held, plan, thinned_from, .. } = self;
+        // Then one with its stack is told of without it as well.
+        let is_copy = |call: &Call<'_>| plan.period > 1 && call.stack.is_some() && call.about.at >= *thinned_from;
         for ((ring, _), (from, to)) in rings.iter_mut().zip(places) {
             ring.read(*from, *to, |kind, misc, bytes| match Record::parse(points, kind, misc, bytes) {
                 Some(Record::Wait(call)) => {
                     let (image, stack) = held.stack(images, &call, false);
-                    // If not each stack is copied, each call is told of without one as well.
-                    if call.stack.is_none() || !is_thinned {
+                    if !is_copy(&call) {
                         *n_calls += 1;
                         let Call { about, address, .. } = call;
                         later.push((about.at, WaitEvent::Call(OpenCall::new(about, image, address, stack))));
@@ -279,7 +306,7 @@ impl Tracer {
                 }
                 Some(Record::Wake { call, woken }) => {
                     let (image, stack) = held.stack(images, &call, true);
-                    if call.stack.is_none() || !is_thinned {
+                    if !is_copy(&call) {
                         *n_calls += 1;
                         let Call { about: RecordOrigin { at, .. }, address, op, .. } = call;
                         later.push((at, WaitEvent::Woke(Wake { at, image, address, op, stack, woken })));

@@ -61,7 +61,7 @@ pub(crate) type Reads = Vec<(u64, Option<u64>)>;
 
 /// Where a walk begins: the number of the image, and the registers that it looks at.
 type WalkStart = (usize, [u64; N_WALKED]);
-const N_WALKED: usize = 3;
+const N_WALKED: usize = if cfg!(target_arch = "x86_64") { 3 } else { 4 };
 
 /// Walks that need not be made again: a thread that waits in a loop has the same stack each time. One that begins with the same
 /// registers and would read the same words has the same result, as it depends on nothing else.

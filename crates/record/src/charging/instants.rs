@@ -57,7 +57,7 @@ impl Count {
         }
     }
 
-    /// In units of a microsecond or a few, of which 32 bits last for an hour.
+    /// In units of a microsecond or a few, of which 32 bits last for an hour or two.
     #[inline(always)]
     fn units(self) -> u32 {
         (self.0 >> UNIT) as u32
@@ -66,17 +66,22 @@ impl Count {
     /// How much was counted since the unit `due`, if it has come.
     #[inline(always)]
     fn since(self, due: u32) -> Option<u64> {
+        let is_to_come = (1..=MOST_AHEAD).contains(&due.wrapping_sub(self.units()));
         let units = self.units().wrapping_sub(due);
-        (units < u32::MAX / 2).then(|| u64::from(units) << UNIT | self.0 & ((1 << UNIT) - 1))
+        (!is_to_come).then(|| u64::from(units) << UNIT | self.0 & ((1 << UNIT) - 1))
     }
 }
+
+/// An instant is not further ahead than so many units, some minutes. What seems to be has come: after a hold of an hour, or if the
+/// counter was set back.
+const MOST_AHEAD: u32 = 1 << 26;
 
 /// As a power of two. Such processors count some GHz.
 #[cfg(target_arch = "x86_64")]
 const UNIT: u32 = 12;
 /// Most such processors count 25 MHz to 1 GHz.
 #[cfg(target_arch = "aarch64")]
-const UNIT: u32 = 8;
+const UNIT: u32 = 10;
 
 /// The counter and the clock as the recording began.
 static BEGAN: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
@@ -89,12 +94,12 @@ static LONG: AtomicU64 = AtomicU64::new(u64::MAX);
 pub(super) fn calibrate() {
     /// Before that the two clocks cannot be compared.
     const SOON_NS: u64 = 50_000;
-    /// What the two are read in.
+    /// What the two are read in, or a thousandth of the time.
     const AT_ONCE_NS: u64 = 500;
     let [began, began_at] = [&BEGAN[0], &BEGAN[1]].map(|word| word.load(Relaxed));
     let (before, count, after) = (now_ns(), Count::now().0, now_ns());
     let (count, ns) = (count.saturating_sub(began), before.saturating_sub(began_at));
-    if ns < SOON_NS || count == 0 || after - before > AT_ONCE_NS {
+    if ns < SOON_NS || count == 0 || after - before > AT_ONCE_NS.max(ns / 1000) {
         return;
     }
     let each = ns as f64 / count as f64;
@@ -130,9 +135,12 @@ static ADAPTED_AT: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn begin(budget: u64) {
     BUDGET.store(budget, Relaxed);
     PERIOD_NS.store(SHORTEST_NS, Relaxed);
-    let now = now_ns();
-    BEGAN[0].store(Count::now().0, Relaxed);
+    // The pair that was read fastest: a thread may lose its core between the two.
+    let pairs = (0..5).map(|_| (now_ns(), Count::now().0, now_ns()));
+    let (now, count, _) = pairs.min_by_key(|(before, _, after)| after - before).unwrap_or_default();
+    BEGAN[0].store(count, Relaxed);
     BEGAN[1].store(now, Relaxed);
+    NS_OF_COUNT.store(0, Relaxed);
     SPENT_NS.store(0, Relaxed);
     ADAPTED_AT.store(now, Relaxed);
 }
@@ -203,20 +211,23 @@ impl Marks {
         let unit_ns = ns_of_unit();
         let units = (PERIOD_NS.load(Relaxed) as f64 / unit_ns).max(1.0) as u64;
         lock.period.store((units as f64 * unit_ns) as u64, Relaxed);
-        self.due.store(count.units().wrapping_add(gap(units)).wrapping_add(1), Relaxed);
+        let ahead = gap(units).min(MOST_AHEAD - 1) + 1;
+        self.due.store(count.units().wrapping_add(ahead), Relaxed);
     }
 
     /// When the instant was that has come and nobody has charged.
-    fn instant(&self, now: u64, count: Count) -> Option<u64> {
+    fn instant(&self, lock: &Lock, now: u64, count: Count) -> Option<u64> {
         let due = self.due.load(Relaxed);
         let ago = count.since(due).filter(|_| self.has(Tag::WAITED))?;
-        Some(now.saturating_sub((ago as f64 * ns_of_count()) as u64))
+        let at = now.saturating_sub((ago as f64 * ns_of_count()) as u64);
+        // It was drawn then, or later; a counter may be set back.
+        Some(at.max(lock.lasts_since.load(Relaxed)).min(now))
     }
 
     /// Before the number of those that wait changes: writes down what it was at an instant that nobody has charged. Whether
     /// there is one.
     pub(crate) fn settle(&self, lock: &Lock, now: u64, count: Count) -> bool {
-        let Some(at) = self.instant(now, count) else { return false };
+        let Some(at) = self.instant(lock, now, count) else { return false };
         let due = u64::from(self.due.load(Relaxed)) << 32;
         let known = lock.settled.load(Relaxed);
         let n = waiting::number(lock.waiting.load(Relaxed));
@@ -230,16 +241,9 @@ impl Marks {
         true
     }
 
-    /// What is charged if an instant has come: to a hold that has lasted so long, or to nobody. By who has the lock. Draws the
-    /// next instant.
-    pub(crate) fn charge_at_instant(
-        &self,
-        lock: &Lock,
-        now: u64,
-        count: Count,
-        held_ns: Option<u64>,
-    ) -> Option<Charge> {
-        let at = self.instant(now, count)?;
+    /// What is charged if an instant has come, by who has the lock. Draws the next instant.
+    pub(crate) fn charge_at_instant(&self, lock: &Lock, now: u64, count: Count, to: ChargedTo) -> Option<Charge> {
+        let at = self.instant(lock, now, count)?;
         let settled = lock.settled.load(Acquire);
         let is_settled = settled & DUE == u64::from(self.due.load(Relaxed)) << 32;
         let (mut n, mut area) = (0, 0);
@@ -254,12 +258,19 @@ impl Marks {
         let since = (now - at) * then.max(n);
         let area = if is_settled { area.min(since) } else { since };
         let period = lock.period.load(Relaxed);
+        let known = now.saturating_sub(lock.lasts_since.load(Relaxed));
         lock.charged_until.store(now, Relaxed);
         lock.lasts_since.store(now, Relaxed);
         self.draw_instant(lock, count);
         self.cool(lock);
         // An instant is in the middle of the time that it falls into, in the mean. It is known to a unit.
-        let lasted = held_ns.unwrap_or(2 * (now - at) + ns_of_unit() as u64).max(now - at).max(1);
+        let likely = 2 * (now - at) + ns_of_unit() as u64;
+        let lasted = match to {
+            ChargedTo::Hold(Some(ns)) => ns,
+            ChargedTo::Hold(None) => likely.min(known),
+            ChargedTo::Nobody => likely,
+        };
+        let lasted = lasted.max(now - at).max(1);
         Some(Charge {
             ns: then * period + area + take_left_over(lock),
             lengths: [lasted, 0],
@@ -267,15 +278,23 @@ impl Marks {
         })
     }
 
-    /// How long the calling thread has had what is waited for.
-    pub(crate) fn held_ns(&self, lock: &Lock, now: u64, count: Count) -> u64 {
+    /// How long the calling thread has had what is waited for, if that is remembered.
+    pub(crate) fn held_ns(&self, lock: &Lock, now: u64, count: Count) -> Option<u64> {
         /// The counter and the clock were read one after the other.
         const BETWEEN_NS: u64 = 2_000;
         let known = now.saturating_sub(lock.lasts_since.load(Relaxed));
         let ns = stamped(self).map(|from| (count.0.saturating_sub(from) as f64 * ns_of_count()) as u64);
         // What was remembered before somebody began to wait is of another hold.
-        ns.filter(|ns| *ns <= known + BETWEEN_NS).unwrap_or(known)
+        ns.filter(|ns| *ns <= known + BETWEEN_NS)
     }
+}
+
+/// Whose a time is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ChargedTo {
+    /// Of a hold that ends; how long it was, if that is known.
+    Hold(Option<u64>),
+    Nobody,
 }
 
 /// In what a lock says of its last instant that was settled: which it was. The rest says how many waited.
@@ -327,20 +346,21 @@ mod tests {
         fn begin_to_wait(&mut self) {
             self.marks.settle(&self.lock, self.now, self.count());
             self.lock.waiting.fetch_add(waiting::one(self.now), Relaxed);
-            self.marks.ask(&self.lock, self.now, self.count());
+            self.marks.ask(&self.lock, self.now, self.count(), self.waiters.is_empty());
             self.waiters.push(self.now);
         }
 
         fn count_out(&mut self, is_left: bool) {
             let from = self.waiters.remove(0).max(self.lock.charged_until.load(Relaxed));
             self.lock.waiting.fetch_sub(waiting::one(from), Relaxed);
-            if is_left && self.marks.instant(self.now, self.count()).is_some() {
+            if is_left && self.marks.instant(&self.lock, self.now, self.count()).is_some() {
                 self.lock.left_over.fetch_add(self.now - from, Relaxed);
             }
         }
 
         fn look(&mut self, fault: usize, held_ns: Option<u64>) {
-            if let Some(charge) = self.marks.charge_at_instant(&self.lock, self.now, self.count(), held_ns) {
+            let to = if fault == NOBODY { ChargedTo::Nobody } else { ChargedTo::Hold(held_ns) };
+            if let Some(charge) = self.marks.charge_at_instant(&self.lock, self.now, self.count(), to) {
                 self.charged[fault] += charge.ns as f64;
                 self.counted[fault] += 1.0 / charge.chance.unwrap();
             }
@@ -437,14 +457,28 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_has_come_from_its_unit_on_and_for_an_hour() {
+    fn an_instant_has_come_from_its_unit_on() {
         let unit = |n: u64| Count(n << UNIT);
         let since = |count: Count, due| count.since(due).map(|since| since >> UNIT);
         assert_eq!([99, 100, 103].map(|n| since(unit(n), 100)), [None, Some(0), Some(3)]);
         assert_eq!(Count((103 << UNIT) + 7).since(100), Some((3 << UNIT) + 7));
         // 32 bits begin again.
         assert_eq!(since(unit((1 << 32) + 5), u32::MAX), Some(6));
-        assert_eq!(since(unit(5 + (1 << 30)), 5), Some(1 << 30));
+        assert_eq!(since(unit(5 + (1 << 31)), 5), Some(1 << 31));
+        // It is not further ahead than some minutes.
+        let most = u64::from(MOST_AHEAD);
+        assert_eq!([0, 1].map(|past| since(unit(1000), (1000 + most + past) as u32).is_some()), [false, true]);
+    }
+
+    /// The counter of a machine that was moved may begin again.
+    #[test]
+    fn an_instant_is_not_before_it_was_drawn() {
+        let Simulation { marks, lock, .. } = Simulation::new();
+        marks.tag.store(Tag::WAITED, Relaxed);
+        lock.lasts_since.store(5_000, Relaxed);
+        marks.due.store(1 << 30, Relaxed);
+        assert_eq!(marks.instant(&lock, 9_000, Count(0)), Some(5_000));
+        assert_eq!(marks.instant(&lock, 4_000, Count(0)), Some(4_000));
     }
 
     #[test]
@@ -455,16 +489,16 @@ mod tests {
         let counts = |ns: u64| (ns as f64 / ns_of_count()) as u64;
         let now = Count(counts(1 << 40));
         lock.lasts_since.store(1_000_000, Relaxed);
-        assert_eq!(marks.held_ns(lock, 1_700_000, now), 700_000);
+        assert_eq!(marks.held_ns(lock, 1_700_000, now), None);
         stamp(marks, Count(now.0 - counts(300_000)));
-        assert!(marks.held_ns(lock, 1_700_000, now).abs_diff(300_000) < 10);
+        assert!(marks.held_ns(lock, 1_700_000, now).is_some_and(|ns| ns.abs_diff(300_000) < 10));
         // Of a hold before that.
         stamp(marks, Count(now.0 - counts(900_000)));
-        assert_eq!(marks.held_ns(lock, 1_700_000, now), 700_000);
+        assert_eq!(marks.held_ns(lock, 1_700_000, now), None);
         // Another lock has taken its place.
         let others: [Marks; 16] = core::array::from_fn(|_| Marks::new());
         stamp(marks, now);
         others.iter().for_each(|other| stamp(other, now));
-        assert_eq!(marks.held_ns(lock, 1_700_000, now), 700_000);
+        assert_eq!(marks.held_ns(lock, 1_700_000, now), None);
     }
 }

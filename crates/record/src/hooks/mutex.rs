@@ -1,6 +1,6 @@
 //! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
 
-use crate::charging::instants::{Count, spent, stamp};
+use crate::charging::instants::{ChargedTo, Count, spent, stamp};
 use crate::charging::{Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
@@ -120,7 +120,7 @@ impl Marks {
             self.cool(lock);
             Some(charged)
         } else {
-            self.charge_at_instant(lock, now, Count::now(), None)
+            self.charge_at_instant(lock, now, Count::now(), ChargedTo::Nobody)
         };
         let is_charged = charged.is_some();
         if let Some(charged) = charged {
@@ -264,8 +264,8 @@ impl Marks {
             pending.charged = Some(charged);
         } else if is_due {
             let held_ns = self.held_ns(lock, now, count);
-            note_victims(lock, held_ns);
-            pending.charged = self.charge_at_instant(lock, now, count, Some(held_ns));
+            pending.charged = self.charge_at_instant(lock, now, count, ChargedTo::Hold(held_ns));
+            note_victims(lock, pending.charged.as_ref().map_or(held_ns.unwrap_or(0), |charge| charge.lengths[0]));
         }
         let taken_at = lock.taken_at.load(Relaxed);
         // Not of this process, if nobody has written it here.

@@ -54,7 +54,7 @@ impl Marks {
         self.settle(lock, from, count);
         let before = lock.waiting.fetch_add(waiting::one(wait.from), SeqCst);
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
-        self.ask(lock, from, count);
+        self.ask(lock, from, count, waiting::number(before) == 0);
         if sleeps_now {
             wait.prepare_to_sleep(recording);
         }

@@ -1,10 +1,11 @@
 //! Charges at instants that are drawn by chance.
 
 use crate::common::Mode::Sampled;
-use crate::common::{in_its_own_process, lock_at, pass, reader, samples, start};
+use crate::common::{in_its_own_process, lock_at, pass, reader, samples, start, sum as sum_of, when};
 use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
 use ondeck_record::{Marks, PendingRelease};
+use std::ops::RangeInclusive;
 
 const LOCK: u64 = 0x5000;
 /// More than the mean time between two instants, so that one comes for certain.
@@ -25,10 +26,11 @@ fn sum(samples: &[Sample], event: u32) -> f64 {
     samples.iter().filter(|sample| sample.event == event).map(|sample| sample.ns as f64 * sample.weight).sum()
 }
 
+/// So many have waited for about so long together.
 #[track_caller]
-fn is_about(sum: f64, ns: u64, n_waiting: u64) {
+fn is_about(sum: f64, ns: &RangeInclusive<u64>, n_waiting: u64) {
     let doubt = (n_waiting * DOUBT_NS) as f64;
-    assert!((sum - ns as f64).abs() < doubt, "{sum}, and not {ns}");
+    assert!(sum > *ns.start() as f64 - doubt && sum < *ns.end() as f64 + doubt, "{sum}, and not {ns:?}");
 }
 
 #[test]
@@ -38,20 +40,25 @@ fn a_long_hold_is_charged_for_all_who_wait() {
         let marks = Marks::default();
         let mut reader = reader(directory);
         marks.taken(LOCK);
-        let (first, second) = (marks.wait(LOCK).unwrap(), marks.wait(LOCK).unwrap());
+        let ((first, second), came) = when(|| (marks.wait(LOCK).unwrap(), marks.wait(LOCK).unwrap()));
         pass(MANY_US);
         // Who comes late is charged for since it came.
-        let third = marks.wait(LOCK).unwrap();
+        let (third, came_late) = when(|| marks.wait(LOCK).unwrap());
         pass(MANY_US);
-        assert!(release(&marks));
-        let ns: Vec<u64> = [first, second, third].map(|wait| wait.end(false, LOCK)).to_vec();
+        let (_, released) = when(|| assert!(release(&marks)));
         let charges = samples(&mut reader);
-        is_about(sum(&charges, event::CHARGE), ns.iter().sum(), 3);
+        let ns = sum_of(&twice(came.until(released)), &came_late.until(released));
+        is_about(sum(&charges, event::CHARGE), &ns, 3);
+        [first, second, third].into_iter().for_each(|wait| _ = wait.end(false, LOCK));
         assert_eq!(lock_at(&reader, LOCK).most_waiting, 3);
         let charge = charges.iter().find(|sample| sample.event == event::CHARGE).unwrap();
         // A hold of that length is always charged, and its length is known to an eighth.
         assert!(charge.weight < 1.01 && charge.lengths[0] >= 2 * MANY_US * 1000 * 7 / 8, "{charge:?}");
     });
+}
+
+fn twice(ns: RangeInclusive<u64>) -> RangeInclusive<u64> {
+    2 * ns.start()..=2 * ns.end()
 }
 
 #[test]
@@ -60,16 +67,16 @@ fn what_is_waited_while_the_lock_is_free_is_charged_to_nobody() {
         start(Sampled);
         let marks = Marks::default();
         let mut reader = reader(directory);
-        let (first, second) = (marks.wait(LOCK).unwrap(), marks.wait(LOCK).unwrap());
+        let ((first, second), came) = when(|| (marks.wait(LOCK).unwrap(), marks.wait(LOCK).unwrap()));
         pass(MANY_US);
         // One that has not waited, then one that has.
-        marks.taken(LOCK);
+        let ((), taken) = when(|| marks.taken(LOCK));
         release(&marks);
-        is_about(sum(&samples(&mut reader), event::HANDING_ON), 2 * MANY_US * 1000, 2);
+        is_about(sum(&samples(&mut reader), event::HANDING_ON), &twice(came.until(taken)), 2);
         pass(MANY_US);
-        second.end(true, LOCK);
+        let (_, got) = when(|| second.end(true, LOCK));
         release(&marks);
-        is_about(sum(&samples(&mut reader), event::HANDING_ON), 2 * MANY_US * 1000, 2);
+        is_about(sum(&samples(&mut reader), event::HANDING_ON), &twice(taken.until(got)), 2);
         first.end(false, LOCK);
     });
 }
@@ -105,12 +112,12 @@ fn what_somebody_waited_who_gave_up_is_charged_if_an_instant_was_in_it() {
             start(Sampled);
             let marks = Marks::default();
             marks.taken(LOCK);
-            let waiting = marks.wait(LOCK).unwrap();
+            let (waiting, came) = when(|| marks.wait(LOCK).unwrap());
             pass(MANY_US);
-            let waited = waiting.end(false, LOCK);
+            let (_, left) = when(|| waiting.end(false, LOCK));
             assert!(release(&marks));
             let mut reader = reader(directory);
-            is_about(sum(&samples(&mut reader), event::CHARGE), waited, 1);
+            is_about(sum(&samples(&mut reader), event::CHARGE), &came.until(left), 1);
             // Nobody waits any more: who looked has found that.
             marks.taken(LOCK);
             assert!(!marks.is_marked());
