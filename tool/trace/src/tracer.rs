@@ -17,6 +17,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Watches the futex calls of a process, of its threads, and of all that they start.
@@ -103,6 +104,8 @@ impl Tracer {
 
     fn new() -> Result<Tracer, Refusal> {
         // On busy CPUs each of thousands of calls would wait for its turn, and rings would be full before they are read.
+        // SAFETY: no memory.
+        USUAL_NICE.store(unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }, Relaxed);
         set_nice(MOST_URGENT);
         Ok(Tracer::empty(Tracepoints::find()?, event::raise_limit_of_files()))
     }
@@ -387,10 +390,12 @@ impl Tracer {
 }
 
 const MOST_URGENT: libc::c_int = -20;
+/// What the thread had that made a tracer.
+static USUAL_NICE: AtomicI32 = AtomicI32::new(0);
 
-/// The calling thread, which a [`Tracer`] or its thread has started, has time.
+/// The calling thread, which has made a [`Tracer`] or was started by one that has, has time: it is as urgent as before.
 pub fn not_urgent() {
-    set_nice(0);
+    set_nice(USUAL_NICE.load(Relaxed));
 }
 
 /// That of the calling thread. Less than it has only root may ask for; then it stays as it is.
@@ -448,6 +453,21 @@ mod tests {
         let sleeps = format!("{FUTEX} 0x7f0010 0x80 0x2 0x0 0x0 0x0 0x7ffd00 0x7f1234\n");
         assert!(is_about(&sleeps, 0x7f_0010) && !is_about(&sleeps, 0x7f_0018));
         assert!(!is_about("running\n", 0x7f_0010));
+    }
+
+    #[test]
+    fn who_has_time_is_as_urgent_as_before() {
+        // SAFETY: no memory.
+        let nice = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+        // More than at the start, which everybody may ask for.
+        let usual = nice() + 3;
+        super::set_nice(usual);
+        super::USUAL_NICE.store(nice(), super::Relaxed);
+        super::set_nice(usual + 2);
+        assert_eq!(nice(), (usual + 2).min(19));
+        super::not_urgent();
+        // Who may not ask for more keeps what it has.
+        assert!(nice() == usual.min(19) || nice() == (usual + 2).min(19));
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub(crate) struct RecorderArgs {
 
     /// Find the holder of every wait, instead of a sample
     ///
-    /// While threads wait for a lock, each lock and unlock then reads the clock. That can halve the speed of a program
-    /// whose locks are contended. Use it for a program that runs too short for a sample, or to check one. --rate 1
+    /// While threads wait for a lock, each lock and unlock then reads the clock. A program whose locks are contended
+    /// may keep a third of its speed. Use it for a program that runs too short for a sample, or to check one. --rate 1
     /// includes it.
     #[arg(long, conflicts_with = "budget")]
     pub(crate) exact: bool,
