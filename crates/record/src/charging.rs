@@ -23,6 +23,7 @@
 //! One counter of the thread is counted down, and one word of the mutex looked at. One acquisition of many, by chance, is
 //! timed. The counter is the thread's, so that an acquisition writes nothing that other threads look at.
 
+pub(crate) mod budget;
 pub(crate) mod instants;
 
 use crate::layout::{Lock, kind, waiting};
@@ -30,8 +31,9 @@ use crate::store::{
     Recording, locks,
     ring::{Sample, push},
 };
-use crate::thread::{self, now_ns};
+use crate::thread::{Threshold, now_ns};
 use crate::walk;
+use budget::WAITS;
 use core::sync::atomic::{
     AtomicBool, AtomicU32,
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
@@ -51,10 +53,11 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// Whether the lock tells when a thread goes to sleep. Else each that waits sleeps at once, as far as is known.
 static TELLS: AtomicBool = AtomicBool::new(true);
 
-pub(crate) fn begin(is_exact: bool, tells: bool, budget: u64) {
+pub(crate) fn begin(is_exact: bool, tells: bool, rate: u64, budget: u64) {
     IS_EXACT.store(is_exact, Relaxed);
     TELLS.store(tells, Relaxed);
-    instants::begin(budget);
+    instants::begin();
+    budget::begin(rate, if is_exact { 0 } else { budget });
     GENERATION.store(GENERATION.load(Relaxed).wrapping_add(Tag::ONE_GENERATION) & Tag::GENERATION, Relaxed);
 }
 
@@ -252,12 +255,6 @@ pub(crate) fn is_exact(lock: &Lock) -> bool {
     IS_EXACT.load(Relaxed) || lock.kind.load(Relaxed) & kind::SEVERAL != 0
 }
 
-/// Waits and charges of at least that are always recorded, shorter ones in proportion.
-pub(crate) fn whole_ns(recording: &Recording) -> u64 {
-    const PER_RATE_NS: u64 = 1000;
-    (recording.rate - 1) * PER_RATE_NS
-}
-
 /// A thread that will sleep has the time to walk its stack before; if its wait is recorded from less than that on, it will
 /// most likely be.
 pub(crate) const SLEEP_NS: u64 = 50_000;
@@ -280,11 +277,8 @@ pub(crate) fn record(
             (each, ns as f64 / each as f64)
         }
         None => {
-            let whole = whole_ns(recording);
-            if ns < thread::threshold(whole) {
-                return;
-            }
-            (ns, thread::weight(ns, whole))
+            let Some(weight) = Threshold::draw(WAITS.ns()).weight(ns) else { return };
+            (ns, weight)
         }
     };
     push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight, lengths });

@@ -16,7 +16,7 @@ use ondeck_core::kernel;
 pub struct RecordOptions {
     directory: [u8; Self::LONGEST],
     /// One of so many acquisitions is looked at.
-    rate: u64,
+    pub(crate) rate: u64,
     /// The length of a file, in MB.
     max_mb: u64,
     /// Whether each hold is charged for what was waited for it; else a sample of them.

@@ -236,13 +236,32 @@ pub(crate) fn count_down(left: &Cell<u32>, rate: u64) -> bool {
 
 /// From which amount on one is recorded, drawn before it is known: so that one of at least `whole` always is, and a smaller
 /// one with a chance in proportion.
-pub(crate) fn threshold(whole: u64) -> u64 {
-    if whole == 0 { 0 } else { 1 + (fraction() * whole as f64) as u64 }
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threshold {
+    least: u64,
+    whole: u64,
 }
 
-/// For how many of its size an amount stands that is not below its [`threshold`].
-pub(crate) fn weight(amount: u64, whole: u64) -> f64 {
-    if amount >= whole { 1.0 } else { whole as f64 / amount as f64 }
+impl Threshold {
+    pub(crate) fn draw(whole: u64) -> Self {
+        Threshold { least: if whole == 0 { 0 } else { 1 + (fraction() * whole as f64) as u64 }, whole }
+    }
+
+    /// For how many of its size that amount stands, if it is recorded.
+    pub(crate) fn weight(self, amount: u64) -> Option<f64> {
+        let weight = || if amount >= self.whole { 1.0 } else { self.whole as f64 / amount as f64 };
+        (amount >= self.least).then(weight)
+    }
+
+    /// Whether such an amount is recorded, if it is so much.
+    pub(crate) fn is_below(self, amount: u64) -> bool {
+        self.least <= amount
+    }
+
+    /// Whether amounts of that size are recorded all.
+    pub(crate) fn takes_all(self, amount: u64) -> bool {
+        self.whole <= amount
+    }
 }
 
 #[cfg(test)]
@@ -306,11 +325,11 @@ mod tests {
     fn what_is_recorded_adds_up_to_the_whole() {
         const N: u64 = 200_000;
         for (amount, whole) in [(1_u64, 100_u64), (50, 100), (99, 100), (100, 100), (5000, 100)] {
-            let seen = (0..N).filter(|_| amount >= threshold(whole)).count();
-            let ratio = seen as f64 * weight(amount, whole) / N as f64;
+            let seen: f64 = (0..N).filter_map(|_| Threshold::draw(whole).weight(amount)).sum();
+            let ratio = seen / N as f64;
             assert!((0.9..1.1).contains(&ratio), "{amount} of {whole}: {ratio}");
         }
-        assert!((0..1000).all(|_| threshold(100) > 0));
-        assert_eq!((threshold(0), weight(0, 0)), (0, 1.0));
+        assert!((0..1000).all(|_| Threshold::draw(100).weight(0).is_none()));
+        assert_eq!(Threshold::draw(0).weight(0), Some(1.0));
     }
 }

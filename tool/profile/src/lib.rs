@@ -65,8 +65,8 @@ pub use input::{is_profile, read_profile};
 pub use names::kind_of;
 pub use page::page;
 pub use profile::{
-    Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Site, Spot,
-    State, Stuck, Timeline, VERSION, WaitKind, WaitObject,
+    Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, Noise, Origin, Process, ProcessEnd, Profile,
+    Site, Spot, State, Stuck, Timeline, VERSION, WaitKind, WaitObject,
 };
 pub use rows::Side;
 pub use summary::Summary;

@@ -27,9 +27,8 @@ mod tests;
 
 pub(crate) use read::read;
 
-use crate::profile::{Cause, Frame, Lock, Profile, VERSION, WaitObject};
+use crate::profile::{Cause, Frame, Lock, Noise, Profile, VERSION, WaitObject};
 use crate::rows::{Place, Row, Side, UNKNOWN, charges, of_side, of_takers, with_rest};
-use crate::summary::Noise;
 use crate::words::causes;
 use flate2::Compression;
 use form::{

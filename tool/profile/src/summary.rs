@@ -1,10 +1,9 @@
 //! What of a profile is compared with another one, whichever file it comes from.
 
-use crate::profile::{Lock, Profile};
+use crate::profile::{Lock, Noise, Profile};
 use crate::rows::{Place, Side, functions, is_function, of_side};
 use crate::words::causes;
 use ondeck_report::wording::{cut, plain, run_time, typed};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -55,17 +54,6 @@ pub(crate) struct LockSummary {
     pub(crate) causes: BTreeMap<String, f64>,
 }
 
-/// What the noise of a lock's waits follows from: each counts as often as a sample of its length stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Noise {
-    /// The sum of these: the variance of the number of waits.
-    pub(crate) counts: f64,
-    /// The same times the lengths, in ns.
-    pub(crate) lengths: f64,
-    /// The same times their squares, in ns squared: the variance of the sum of the lengths.
-    pub(crate) squares: f64,
-}
-
 /// For how many waits a sample of one of that length stands: longer ones than so many us as the rate says are recorded
 /// all, and others in proportion.
 pub(crate) fn weight(ns: f64, rate: u32) -> f64 {
@@ -76,7 +64,8 @@ pub(crate) fn weight(ns: f64, rate: u32) -> f64 {
 impl Noise {
     /// As far as the histogram tells. Within a bar, waits count as spread evenly.
     pub(crate) fn of(lock: &Lock, rate: u32) -> Noise {
-        let noise = Noise::sum(lock, |mean| weight(mean, rate));
+        let mut noise = Noise::sum(lock, |_| 1.0);
+        noise.add(Noise::of_sampling(lock, rate));
         // Waits of the same length have the least; a histogram that has less is not of all waits.
         let mean = lock.mean_wait_ns().unwrap_or_default();
         let least = Noise { counts: lock.waits, lengths: lock.wait_ns, squares: mean * lock.wait_ns };
@@ -89,7 +78,7 @@ impl Noise {
 
     /// What of it comes from sampling: a wait that is recorded for itself has none.
     pub(crate) fn of_sampling(lock: &Lock, rate: u32) -> Noise {
-        Noise::sum(lock, |mean| weight(mean, rate) - 1.0)
+        lock.sampling.unwrap_or_else(|| Noise::sum(lock, |mean| weight(mean, rate) - 1.0))
     }
 
     fn sum(lock: &Lock, times: impl Fn(f64) -> f64) -> Noise {
@@ -103,12 +92,6 @@ impl Noise {
             noise.squares += count * (from * from + from * to + to * to) / 3.0;
         }
         noise
-    }
-
-    pub(crate) fn add(&mut self, other: Noise) {
-        self.counts += other.counts;
-        self.lengths += other.lengths;
-        self.squares += other.squares;
     }
 }
 

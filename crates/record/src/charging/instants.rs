@@ -24,9 +24,9 @@
 //! not looked at has no memory.
 //!
 //! # What it may cost
-//! The period adapts: what is spent on charges is a [part](BUDGET) of the time of one core, 1 % unless the user says
-//! otherwise.
+//! The mean period adapts to what is spent on charges, see `budget`.
 
+use super::budget::PERIOD;
 use super::{Charge, LONG_NS, Marks, Tag, take_left_over};
 use crate::layout::{Lock, waiting};
 use crate::thread::{gap, now_ns, own};
@@ -90,8 +90,18 @@ static NS_OF_COUNT: AtomicU64 = AtomicU64::new(0);
 /// What a long hold counts.
 static LONG: AtomicU64 = AtomicU64::new(u64::MAX);
 
+/// A recording begins.
+pub(super) fn begin() {
+    // The pair that was read fastest: a thread may lose its core between the two.
+    let pairs = (0..5).map(|_| (now_ns(), Count::now().0, now_ns()));
+    let (now, count, _) = pairs.min_by_key(|(before, _, after)| after - before).unwrap_or_default();
+    BEGAN[0].store(count, Relaxed);
+    BEGAN[1].store(now, Relaxed);
+    NS_OF_COUNT.store(0, Relaxed);
+}
+
 /// One of a count takes as long as it has since the recording began.
-pub(super) fn calibrate() {
+pub(crate) fn calibrate() {
     /// Before that the two clocks cannot be compared.
     const SOON_NS: u64 = 50_000;
     /// What the two are read in, or a thousandth of the time.
@@ -117,57 +127,6 @@ fn ns_of_count() -> f64 {
 
 fn ns_of_unit() -> f64 {
     ns_of_count() * f64::from(1_u32 << UNIT)
-}
-
-// -- The period -------------------------------------------------------------------------------------------------------
-
-/// The mean time between two instants at a lock that is waited for, in ns.
-static PERIOD_NS: AtomicU64 = AtomicU64::new(SHORTEST_NS);
-const SHORTEST_NS: u64 = 200_000;
-const LONGEST_NS: u64 = 1_000_000_000;
-/// What charges may cost, in millionths of the time of one core.
-static BUDGET: AtomicU64 = AtomicU64::new(0);
-/// What they have cost since the last adaptation, and when that was, in ns.
-static SPENT_NS: AtomicU64 = AtomicU64::new(0);
-static ADAPTED_AT: AtomicU64 = AtomicU64::new(0);
-
-/// A recording begins, whose charges may cost so much.
-pub(crate) fn begin(budget: u64) {
-    BUDGET.store(budget, Relaxed);
-    PERIOD_NS.store(SHORTEST_NS, Relaxed);
-    // The pair that was read fastest: a thread may lose its core between the two.
-    let pairs = (0..5).map(|_| (now_ns(), Count::now().0, now_ns()));
-    let (now, count, _) = pairs.min_by_key(|(before, _, after)| after - before).unwrap_or_default();
-    BEGAN[0].store(count, Relaxed);
-    BEGAN[1].store(now, Relaxed);
-    NS_OF_COUNT.store(0, Relaxed);
-    SPENT_NS.store(0, Relaxed);
-    ADAPTED_AT.store(now, Relaxed);
-}
-
-/// A charge at `from` has kept a thread until now.
-pub(crate) fn spent(from: u64) {
-    /// What took longer was not at it all the time.
-    const MOST_NS: u64 = 20_000;
-    const EACH_NS: u64 = 100_000_000;
-    calibrate();
-    let now = now_ns();
-    SPENT_NS.fetch_add(now.saturating_sub(from).min(MOST_NS), Relaxed);
-    let since = ADAPTED_AT.load(Relaxed);
-    let elapsed = now.saturating_sub(since);
-    if elapsed < EACH_NS || ADAPTED_AT.compare_exchange(since, now, Relaxed, Relaxed).is_err() {
-        return;
-    }
-    let spent = SPENT_NS.swap(0, Relaxed);
-    PERIOD_NS.store(adapted(PERIOD_NS.load(Relaxed), spent, elapsed, BUDGET.load(Relaxed)), Relaxed);
-}
-
-/// The period with which what was spent would have been as much as may be.
-fn adapted(period: u64, spent: u64, elapsed: u64, budget: u64) -> u64 {
-    const MILLION: f64 = 1e6;
-    let allowed = elapsed as f64 * budget as f64 / MILLION;
-    let factor = (spent as f64 / allowed.max(1.0)).clamp(0.5, 8.0);
-    ((period as f64 * factor) as u64).clamp(SHORTEST_NS, LONGEST_NS)
 }
 
 // -- The begin of a hold ----------------------------------------------------------------------------------------------
@@ -209,7 +168,7 @@ impl Marks {
 
     pub(super) fn draw_instant(&self, lock: &Lock, count: Count) {
         let unit_ns = ns_of_unit();
-        let units = (PERIOD_NS.load(Relaxed) as f64 / unit_ns).max(1.0) as u64;
+        let units = (PERIOD.ns() as f64 / unit_ns).max(1.0) as u64;
         lock.period.store((units as f64 * unit_ns) as u64, Relaxed);
         let ahead = gap(units).min(MOST_AHEAD - 1) + 1;
         self.due.store(count.units().wrapping_add(ahead), Relaxed);
@@ -441,19 +400,6 @@ mod tests {
         // Five standard errors; a unit is more.
         let error = 5.0 * expected / (N as f64).sqrt();
         assert!(error < 1.0 && (mean - expected).abs() < error, "{mean} units, and not {expected}");
-    }
-
-    #[test]
-    fn the_period_adapts_to_what_was_spent() {
-        let (period, elapsed) = (1_000_000, 100_000_000);
-        // 1 % of it.
-        assert_eq!(adapted(period, 1_000_000, elapsed, 10_000), period);
-        assert_eq!(adapted(period, 3_000_000, elapsed, 10_000), 3 * period);
-        // Not more at once, and not beyond the bounds.
-        assert_eq!(adapted(period, 100_000_000, elapsed, 10_000), 8 * period);
-        assert_eq!(adapted(period, 0, elapsed, 10_000), period / 2);
-        assert_eq!(adapted(SHORTEST_NS, 0, elapsed, 10_000), SHORTEST_NS);
-        assert_eq!(adapted(LONGEST_NS, 100_000_000, elapsed, 1), LONGEST_NS);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
 
-use crate::charging::instants::{ChargedTo, Count, spent, stamp};
+use crate::charging::budget::PERIOD;
+use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
 use crate::charging::{Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
@@ -318,7 +319,8 @@ impl PendingRelease {
             let from = now_ns();
             record(recording, event::CHARGE | self.flag, self.number, self.now, charged, stack);
             if charged.chance.is_some() {
-                spent(from);
+                calibrate();
+                PERIOD.spent(from);
             }
         }
     }

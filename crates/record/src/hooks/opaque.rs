@@ -2,12 +2,13 @@
 //! told.
 
 use super::rwlock::Access;
-use crate::charging::{SLEEP_NS, whole_ns};
+use crate::charging::SLEEP_NS;
+use crate::charging::budget::{Adaptive, OTHER_WAITS, WAITS};
 use crate::layout::{NONE, event, kind};
 use crate::store::ring::{Sample, push};
 use crate::store::waiters::{self, WaitTarget};
 use crate::store::{Recording, current, locks, stacks};
-use crate::thread::{self, now_ns, own};
+use crate::thread::{self, Threshold, now_ns, own};
 use crate::walk;
 use core::cell::Cell;
 
@@ -18,8 +19,10 @@ pub struct OpaqueWait {
     kind: u32,
     event: u32,
     from: u64,
+    /// What it may cost to record it.
+    of: &'static Adaptive,
     /// It is recorded if it takes as long as that.
-    threshold: u64,
+    threshold: Threshold,
     /// Once it was walked.
     stack: Cell<u32>,
     /// Among those that wait.
@@ -33,8 +36,9 @@ impl OpaqueWait {
     #[cold]
     pub fn begin(address: u64, kind: u32) -> Option<Self> {
         let recording = current()?;
-        let threshold = thread::threshold(whole_ns(recording));
         let is_lock = matches!(kind & !kind::SEVERAL, kind::OPAQUE | kind::SPIN);
+        let of = if is_lock { &WAITS } else { &OTHER_WAITS };
+        let threshold = Threshold::draw(of.ns());
         let is_again = kind == kind::CONDITION && own().again.get() == (address, own().holds.left());
         let event = match is_lock {
             true => event::WAIT,
@@ -43,7 +47,7 @@ impl OpaqueWait {
         };
         let from = now_ns();
         let slot = waiters::enter(recording, WaitTarget { address, lock: NONE, kind }, from);
-        Some(OpaqueWait { address, kind, event, from, threshold, stack: Cell::new(NONE), slot })
+        Some(OpaqueWait { address, kind, event, from, of, threshold, stack: Cell::new(NONE), slot })
     }
 
     /// As [`begin`](Self::begin), for a lock that many may have.
@@ -56,9 +60,11 @@ impl OpaqueWait {
     /// Walks the stack, which takes some microseconds, if the wait is likely to be recorded.
     #[cold]
     pub fn look(&self) {
-        if let Some(recording) = current().filter(|_| self.threshold <= SLEEP_NS) {
+        if let Some(recording) = current().filter(|_| self.threshold.is_below(SLEEP_NS)) {
+            let from = now_ns();
             self.stack.set(walk::stack(recording));
             waiters::tell_stack(recording, self.slot, self.stack.get());
+            self.of.spent(from);
         }
     }
 
@@ -80,17 +86,15 @@ impl OpaqueWait {
         }
         let now = now_ns();
         let ns = now - self.from;
-        if ns < self.threshold {
-            return;
-        }
+        let Some(weight) = self.threshold.weight(ns) else { return };
         let stack = if self.stack.get() == NONE { walk::stack(recording) } else { self.stack.get() };
         let address = if self.kind == kind::JOIN { stacks::innermost(recording, stack).max(1) } else { self.address };
         let lock = locks::at(recording, address, self.kind, || stack);
         let event = self.event;
         if lock != NONE {
-            let weight = thread::weight(ns, whole_ns(recording));
             push(recording, Sample { event, lock, stack, at: now, ns, weight, lengths: [0; 2] });
         }
+        self.of.spent(now);
     }
 }
 

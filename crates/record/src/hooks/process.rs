@@ -39,7 +39,7 @@ pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) 
     walk::begin();
     modules::begin();
     let is_exact = options.is_exact || source == Source::Program;
-    charging::begin(is_exact, sleep == Sleep::Told, options.budget);
+    charging::begin(is_exact, sleep == Sleep::Told, options.rate, options.budget);
     let source = match source {
         Source::Library => layout::source::LIBRARY,
         Source::Program => layout::source::PROGRAM,

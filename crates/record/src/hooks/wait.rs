@@ -1,12 +1,13 @@
 //! A wait for a lock that has marks, from its beginning to its end.
 
+use crate::charging::budget::WAITS;
 use crate::charging::instants::Count;
-use crate::charging::{Marks, SLEEP_NS, Tag, is_exact, tells, whole_ns};
+use crate::charging::{Marks, SLEEP_NS, Tag, is_exact, tells};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::waiters::{self, WaitTarget};
 use crate::store::{Recording, current};
-use crate::thread::{self, now_ns, own};
+use crate::thread::{Threshold, now_ns, own};
 use crate::walk;
 use core::cell::Cell;
 use core::ptr;
@@ -20,7 +21,7 @@ pub struct Wait<'a> {
     number: u32,
     from: u64,
     /// It is recorded if it takes as long as that.
-    threshold: u64,
+    threshold: Threshold,
     /// Of an `Access`.
     pub(super) flag: u32,
     pub(super) stack: Cell<u32>,
@@ -46,7 +47,7 @@ impl Marks {
         sleeps_now: bool,
     ) -> Option<Wait<'_>> {
         let (number, lock) = self.lock(recording, address)?;
-        let threshold = thread::threshold(whole_ns(recording));
+        let threshold = Threshold::draw(WAITS.ns());
         let (stack, slot, outer) = (Cell::new(NONE), Cell::new(waiters::NOWHERE), Cell::new(ptr::null()));
         let from = now_ns();
         let wait = Wait { marks: self, lock, number, from, threshold, flag: 0, stack, slot, outer };
@@ -105,9 +106,10 @@ impl Wait<'_> {
         }
         let event = self.flag | if has_it { event::WAIT } else { event::GAVE_UP };
         let ns = now - self.from;
-        if ns >= self.threshold {
-            let (stack, weight) = (self.stack(recording), thread::weight(ns, whole_ns(recording)));
+        if let Some(weight) = self.threshold.weight(ns) {
+            let stack = self.stack(recording);
             push(recording, Sample { event, lock: self.number, stack, at: now, ns, weight, lengths: [0; 2] });
+            WAITS.spent(now);
         }
         ns
     }
@@ -118,9 +120,11 @@ impl Wait<'_> {
     fn prepare_to_sleep(&self, recording: &Recording) {
         self.show(recording);
         let is_alone = waiting::number(self.lock.waiting.load(Relaxed)) <= 1;
-        let is_one_of_some = is_alone && whole_ns(recording) > SLEEP_NS;
-        if !is_one_of_some && self.threshold <= SLEEP_NS {
+        let is_one_of_some = is_alone && !self.threshold.takes_all(SLEEP_NS);
+        if !is_one_of_some && self.threshold.is_below(SLEEP_NS) {
+            let from = now_ns();
             self.stack(recording);
+            WAITS.spent(from);
         }
     }
 

@@ -1,9 +1,10 @@
 //! One of many is looked at, and stands for the others.
 
-use crate::common::Mode::{Exact, Told};
-use crate::common::{in_its_own_process, reader, samples, start};
+use crate::common::Mode::{Cheap, Exact, Told};
+use crate::common::{in_its_own_process, pass, reader, samples, start};
 use ondeck_record::layout::event;
 use ondeck_record::{Marks, bare};
+use std::time::{Duration, Instant};
 
 const LOCK: u64 = 0x5000;
 
@@ -110,7 +111,7 @@ fn short_waits_are_recorded_in_proportion() {
         }
         // Long ones always are.
         let waiting = marks.wait(LOCK).unwrap();
-        crate::common::pass(300);
+        pass(300);
         let long = waiting.end(false, LOCK);
         let samples = samples(&mut reader(directory));
         let gone: Vec<_> = samples.iter().filter(|sample| sample.event == event::GAVE_UP).collect();
@@ -122,5 +123,35 @@ fn short_waits_are_recorded_in_proportion() {
         // Each adds WHOLE with a chance of its part of it.
         let error = 6.0 * (total * WHOLE).sqrt() + most;
         assert!((seen - total).abs() < error, "{seen} for {total}, of {}", short.len());
+    });
+}
+
+/// All waits would be recorded, which costs more than it may. Soon few are, and they stand for all.
+#[test]
+fn what_waits_cost_makes_fewer_of_them_samples() {
+    const US: u64 = 20;
+    const WHILE: Duration = Duration::from_millis(700);
+    in_its_own_process("chances::what_waits_cost_makes_fewer_of_them_samples", US + 1, |directory| {
+        start(Cheap);
+        let marks = Marks::default();
+        let (mut reader, began) = (reader(directory), Instant::now());
+        let (mut total, mut seen, mut variance, mut n, mut n_seen) = (0.0, 0.0, 0.0_f64, 0, 0);
+        let mut last = 0.0;
+        while began.elapsed() < WHILE {
+            for _ in 0..100 {
+                let waiting = marks.wait(LOCK).unwrap();
+                pass(US);
+                total += waiting.end(false, LOCK) as f64;
+                n += 1;
+            }
+            for sample in samples(&mut reader).iter().filter(|sample| sample.event == event::GAVE_UP) {
+                let (ns, weight) = (sample.ns as f64, sample.weight);
+                seen += weight * ns;
+                variance += weight * (weight - 1.0) * ns * ns;
+                (n_seen, last) = (n_seen + 1, weight);
+            }
+        }
+        assert!(last > 5.0 && n_seen < n / 2, "the last of {n_seen} of {n} stands for {last}");
+        assert!((seen - total).abs() < 6.0 * variance.sqrt(), "{seen} for {total}, of {n_seen}");
     });
 }

@@ -1,6 +1,7 @@
 //! What is known of a lock in one run, and how sure that is.
 
-use crate::summary::{LockSummary, Noise, Summary, weight};
+use crate::profile::Noise;
+use crate::summary::{LockSummary, Summary, weight};
 
 /// So many standard deviations to either side hold 95 % of a normal distribution.
 const DEVIATIONS: f64 = 1.96;
@@ -47,7 +48,7 @@ impl Figures {
 
     /// Waiting in each second, in ns. `mean` is the mean wait of both runs.
     pub(super) fn waiting(&self, mean: f64) -> Estimate {
-        let weight = weight(mean, self.rate);
+        let weight = self.weight(mean);
         let variance = |noise: Noise, of_one: f64| noise.squares + of_one * mean * mean;
         let variances =
             [variance(self.sum.sampling, weight * (weight - 1.0)), variance(self.sum.noise, weight * weight)];
@@ -56,7 +57,7 @@ impl Figures {
 
     /// Waits in each second.
     pub(super) fn waits(&self, mean: f64) -> Estimate {
-        let weight = weight(mean, self.rate);
+        let weight = self.weight(mean);
         let variances = [self.sum.sampling.counts + weight * (weight - 1.0), self.sum.noise.counts + weight * weight];
         self.estimate(self.sum.waits, variances, self.samples(), self.sum.waits)
     }
@@ -66,6 +67,12 @@ impl Figures {
         let rate = f64::from(self.rate);
         let variances = [rate - 1.0, rate].map(|times| times * (self.sum.acquisitions + rate));
         self.estimate(self.sum.acquisitions, variances, self.sum.acquisitions / rate, self.sum.acquisitions)
+    }
+
+    /// For how many waits a sample of one of that length may stand.
+    fn weight(&self, mean: f64) -> f64 {
+        let usual = if self.sum.waits > 0.0 { 1.0 + self.sum.sampling.counts / self.sum.waits } else { 1.0 };
+        weight(mean, self.rate).max(usual)
     }
 
     /// As many samples of one weight would be as uncertain.

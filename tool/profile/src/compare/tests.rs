@@ -1,8 +1,8 @@
 use super::figures::{Estimate, Figures, Spread};
 use super::*;
-use crate::profile::{Bar, Cause, Histogram, Origin, Profile, Site, Spot, State};
+use crate::profile::{Bar, Cause, Histogram, Noise, Origin, Profile, Site, Spot, State};
 use crate::sample::Builder;
-use crate::summary::{Noise, weight};
+use crate::summary::weight;
 
 fn text(old: &Profile, new: &Profile) -> String {
     compare(&Summary::of(old), &Summary::of(new)).text("old.pb.gz", "new.json", 120)

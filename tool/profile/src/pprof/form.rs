@@ -1,6 +1,6 @@
 //! What the writer and the reader of these files agree on.
 
-use crate::summary::Noise;
+use crate::profile::Noise;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

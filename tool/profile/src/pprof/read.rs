@@ -4,7 +4,8 @@
 use super::form::{FOR_PROGRAMS, Facts, HELD, LOCK, LockFacts, PROCESS, SAMPLE_TYPES, TAKEN, WAITED};
 use super::proto::{Location, Profile, Sample};
 use crate::json::check_version;
-use crate::summary::{self, LockSummary, Noise, Summary, path, short};
+use crate::profile::Noise;
+use crate::summary::{self, LockSummary, Summary, path, short};
 use indexmap::IndexMap;
 use ondeck_report::wording::list_some;
 use prost::{Message, decode_length_delimiter};
