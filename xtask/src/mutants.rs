@@ -1,7 +1,8 @@
-//! `cargo xtask mutants`: breaks each lock one edit at a time and demands that a named test notices.
+//! `cargo xtask mutants`: breaks each lock, and the recorder's charges, one edit at a time and demands that a named test notices.
 //!
 //! `proof/conformance/mutants/<lock>.toml` lists the edits: what to find (it must occur exactly once), what to put in
-//! its place, and the rung (test target and filter) that must fail. Failing is anything but success: a panic, the
+//! its place, and the rung (test target, or `lib`, and filter) that must fail: of the conformance tests, if the list names no
+//! other package. Failing is anything but success: a panic, the
 //! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants/work`, so that
 //! nothing is broken here; its builds share one target directory, so that only the edited crate is built again.
 
@@ -26,8 +27,14 @@ const LISTS: &str = "proof/conformance/mutants";
 #[derive(Deserialize)]
 struct List {
     file: PathBuf,
+    #[serde(default = "conformance")]
+    package: String,
     #[serde(flatten)]
     mutants: BTreeMap<String, Mutant>,
+}
+
+fn conformance() -> String {
+    "ondeck-conformance".to_owned()
 }
 
 /// One deliberate breakage.
@@ -39,6 +46,8 @@ struct Mutant {
     lock: String,
     #[serde(skip)]
     name: String,
+    #[serde(skip)]
+    package: String,
     /// Another file than the list's, or nothing.
     #[serde(default)]
     file: PathBuf,
@@ -59,15 +68,19 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<(), String> {
     for mutant in &mutants {
         mutant.edited(root)?;
     }
-    for rung in together(mutants.iter().map(|mutant| mutant.rung.as_str())) {
-        if let Some(by) = workspace.try_rung(&rung, PATIENCE_WITH_ALL)? {
-            return Err(format!("`{rung}` fails before anything is broken: {by}"));
+    let packages: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.package.as_str()).collect();
+    for package in packages {
+        let rungs = mutants.iter().filter(|mutant| mutant.package == package).map(|mutant| mutant.rung.as_str());
+        for rung in together(rungs) {
+            if let Some(by) = workspace.try_rung(package, &rung, PATIENCE_WITH_ALL)? {
+                return Err(format!("`{rung}` fails before anything is broken: {by}"));
+            }
         }
     }
     let mut survivors = Vec::new();
     for mutant in &mutants {
         let start = Instant::now();
-        let killed_by = workspace.with_edit(mutant, || workspace.try_rung(&mutant.rung, PATIENCE))?;
+        let killed_by = workspace.with_edit(mutant, || workspace.try_rung(&mutant.package, &mutant.rung, PATIENCE))?;
         let fate = killed_by.as_ref().map_or("SURVIVED".to_owned(), |by| format!("killed by {by}"));
         println!("{}: {}: {fate}  [{}, {:.1} s]", mutant.lock, mutant.name, mutant.rung, start.elapsed().as_secs_f64());
         survivors.extend(killed_by.is_none().then(|| format!("{}: {} survived", mutant.lock, mutant.name)));
@@ -96,7 +109,7 @@ fn load(directory: &Path) -> Result<Vec<Mutant>, String> {
         let list: List = toml::from_str(&read(&directory.join(&name))?).at(directory.join(&name))?;
         mutants.extend(list.mutants.into_iter().map(|(name, mutant)| {
             let file = if mutant.file == Path::new("") { list.file.clone() } else { mutant.file };
-            Mutant { lock: lock.to_owned(), name, file, ..mutant }
+            Mutant { lock: lock.to_owned(), name, file, package: list.package.clone(), ..mutant }
         }));
     }
     Ok(mutants)
@@ -156,10 +169,10 @@ impl MutantWorkspace {
 
     /// Builds and runs a rung: the name of a test target, then words for the test binary. Gives the test that fails, or in
     /// which other way it does not succeed; nothing if it does.
-    fn try_rung(&self, rung: &str, patience: Duration) -> Result<Option<String>, String> {
+    fn try_rung(&self, package: &str, rung: &str, patience: Duration) -> Result<Option<String>, String> {
         let mut words = rung.split_whitespace();
         let target = words.next().ok_or("an empty rung")?;
-        let mut test = Command::new(self.build(target)?);
+        let mut test = Command::new(self.build(package, target)?);
         test.args(words).arg("--nocapture").current_dir(self.work.join("proof/conformance"));
         test.env("RUST_BACKTRACE", "0").env("ONDECK_LONG", "1");
         let (text, status) = within(&mut test, patience)?;
@@ -171,9 +184,10 @@ impl MutantWorkspace {
         }
     }
 
-    fn build(&self, target: &str) -> Result<PathBuf, String> {
+    fn build(&self, package: &str, target: &str) -> Result<PathBuf, String> {
         let mut cargo = cargo(&self.work);
-        cargo.args(["test", "--quiet", "--package", "ondeck-conformance", "--no-run", "--test", target]);
+        cargo.args(["test", "--quiet", "--package", package, "--no-run"]);
+        cargo.args(if target == "lib" { &["--lib"][..] } else { &["--test", target] });
         let text = output(cargo.arg("--message-format=json-render-diagnostics").env("CARGO_TARGET_DIR", &self.target))?;
         let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
         let mut executables = messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
@@ -202,7 +216,12 @@ mod tests {
             mutant.edited(root).unwrap();
             let target = mutant.rung.split(' ').next().unwrap();
             let test = root.join(format!("proof/conformance/tests/{target}/main.rs"));
-            assert!(test.is_file(), "{}: {}: no test {target}", mutant.lock, mutant.name);
+            assert!(
+                test.is_file() || mutant.package != conformance(),
+                "{}: {}: no test {target}",
+                mutant.lock,
+                mutant.name
+            );
         }
     }
 

@@ -98,6 +98,8 @@ pub struct Lock {
     pub left_over: u64,
     /// Most threads that waited at once.
     pub most_waiting: u32,
+    /// The longest wait that is over, recorded or not, in ns.
+    pub longest_ns: u64,
     /// What its waiters did.
     pub parks: u32,
     /// Threads that its releases woke.
@@ -457,6 +459,7 @@ fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
         origin: entry.origin.into_inner(),
         left_over: entry.left_over.into_inner(),
         most_waiting: entry.most_waiting.into_inner(),
+        longest_ns: entry.longest.into_inner(),
         parks: entry.parks.into_inner(),
         wakes: entry.wakes.into_inner(),
         rotations: entry.rotations.into_inner(),

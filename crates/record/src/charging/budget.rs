@@ -64,15 +64,19 @@ impl Adaptive {
         /// What took longer was not at it all the time.
         const MOST_NS: u64 = 20_000;
         const EACH_NS: u64 = 100_000_000;
+        /// What was spent in less says little.
+        const SOON_NS: u64 = 5_000_000;
         let budget = BUDGET.load(Relaxed) as f64 * self.part;
         if budget == 0.0 {
             return;
         }
         let now = now_ns();
-        self.spent.fetch_add(now.saturating_sub(from).min(MOST_NS), Relaxed);
+        let ns = now.saturating_sub(from).min(MOST_NS);
+        let spent = self.spent.fetch_add(ns, Relaxed) + ns;
         let since = self.adapted_at.load(Relaxed);
         let elapsed = now.saturating_sub(since);
-        if elapsed < EACH_NS || self.adapted_at.compare_exchange(since, now, Relaxed, Relaxed).is_err() {
+        let is_over = elapsed >= EACH_NS || elapsed >= SOON_NS && spent as f64 > allowed(EACH_NS, budget);
+        if !is_over || self.adapted_at.compare_exchange(since, now, Relaxed, Relaxed).is_err() {
             return;
         }
         let spent = self.spent.swap(0, Relaxed);
@@ -80,12 +84,16 @@ impl Adaptive {
     }
 }
 
+/// What may be spent in that time, in ns.
+fn allowed(elapsed: u64, budget: f64) -> f64 {
+    const MILLION: f64 = 1e6;
+    elapsed as f64 * budget / MILLION
+}
+
 /// The length by which what was spent would have been as much as may be.
 fn adapted(ns: u64, least: u64, spent: u64, elapsed: u64, budget: f64) -> u64 {
     const LONGEST_NS: u64 = 1_000_000_000;
-    const MILLION: f64 = 1e6;
-    let allowed = elapsed as f64 * budget / MILLION;
-    let factor = (spent as f64 / allowed.max(1.0)).clamp(0.5, 8.0);
+    let factor = (spent as f64 / allowed(elapsed, budget).max(1.0)).clamp(0.5, 8.0);
     ((ns as f64 * factor) as u64).min(LONGEST_NS).max(least)
 }
 

@@ -106,6 +106,9 @@ impl Wait<'_> {
         }
         let event = self.flag | if has_it { event::WAIT } else { event::GAVE_UP };
         let ns = now - self.from;
+        if ns > self.lock.longest.load(Relaxed) {
+            self.lock.longest.fetch_max(ns, Relaxed);
+        }
         if let Some(weight) = self.threshold.weight(ns) {
             let stack = self.stack(recording);
             push(recording, Sample { event, lock: self.number, stack, at: now, ns, weight, lengths: [0; 2] });

@@ -29,10 +29,10 @@ pub(crate) struct RecorderArgs {
     #[arg(long, conflicts_with = "budget")]
     pub(crate) exact: bool,
 
-    /// Time of a core, in percent, that each process may spend on finding the holders of its locks
+    /// Time of a core, in percent, that each process may spend on recording waits and finding their holders
     ///
-    /// The holder is looked up at random moments, at most 5000 times a second for each lock. If that takes more than
-    /// this time, it is done less often.
+    /// If it takes more, fewer waits are recorded than --rate says, and holders are looked up less often than 5000 times a
+    /// second for each lock. What is recorded stands for the rest.
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     pub(crate) budget: f64,
 

@@ -252,8 +252,12 @@ impl<'a> Builder<'a> {
         let tells = image.recording.contents.about().lock != "glibc" && kind == LockKind::Mutex;
         let told = |count: u32| tells.then_some(f64::from(count));
         let name = self.name(image, lock.address, origin, false);
-        // What the last to wait found that nobody had looked at.
-        let left_over = if self.since == SampleRange::Start { lock.left_over as f64 } else { 0.0 };
+        // Since the start: what the last to wait found that nobody had looked at, and what no sample tells.
+        let (left_over, longest_ns) = match self.since {
+            SampleRange::Start => (lock.left_over as f64, lock.longest_ns),
+            SampleRange::Snapshot(_) => (0.0, 0),
+        };
+        let waits = totals.waits.lock(self.slice_ns);
         let built = Lock {
             name,
             process: image.process,
@@ -275,7 +279,9 @@ impl<'a> Builder<'a> {
             tries: self.sites(image, &totals.tries, kind)?,
             kind,
             causes: self.causes(image, kind, totals)?,
-            ..totals.waits.lock(self.slice_ns)
+            // As samples say how long all waits were, which may be too short.
+            longest_ns: longest_ns.min(waits.wait_ns as u64).max(waits.longest_ns),
+            ..waits
         };
         self.locks.push(built);
         Ok(())
