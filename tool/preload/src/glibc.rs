@@ -55,12 +55,11 @@ pub(crate) unsafe fn destroy(mutex: *const Mutex) -> Answer {
 }
 
 /// Locks one of the most frequent kind for which nobody waits, if this acquisition is not looked at: whether it was free;
-/// `None` if nothing has been done.
+/// `None` if nothing has been done. By a thread that is known, where such mutexes are.
 #[inline(always)]
 pub(crate) fn lock_idle(mutex: &Mutex) -> Option<bool> {
-    let id = thread::id_beside_known()?;
     // Counted before: what is done between the locked instructions of a lock and an unlock takes longest.
-    mutex.plain_glibc_marks()?.count_if_idle().then(|| mutex.grab_as_glibc(id))
+    mutex.plain_glibc_marks()?.count_if_idle().then(|| mutex.grab_as_glibc(thread::known_id()))
 }
 
 /// Waits for what [`lock_idle`] has found locked.

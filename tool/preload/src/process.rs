@@ -50,7 +50,7 @@
 mod first_touch;
 
 pub(crate) use crate::state::{
-    generation_of, is_ondeck, is_recorded, records_known, state, unrecorded, usual_generation, usual_shape,
+    BESIDE, generation_of, is_ondeck, is_recorded, records_known, state, unrecorded, usual_generation, usual_shape,
 };
 pub(crate) use first_touch::revive;
 

@@ -65,11 +65,10 @@ pub(crate) const fn records_known(state: u32) -> bool {
     state & (CHOICES | RECORDED) == GLIBC_KNOWN | RECORDED
 }
 
-/// A state that no process has, another one for each that has one.
-#[inline(always)]
-pub(crate) const fn without_choice(state: u32) -> u32 {
-    state | CHOICES
-}
+/// What a thread keeps of the state of a process where the C library's mutexes are known and recorded differs from that
+/// state by this. Nothing else that a thread may have kept does: it keeps 0, or the state of a process with the flagship, be it
+/// another process. And what differs from a state by it is no state.
+pub(crate) const BESIDE: u32 = 6;
 
 /// Another number in each process that forks lead to; 0 before it is prepared.
 #[inline(always)]
@@ -99,6 +98,30 @@ pub(crate) const fn generation_of(state: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whatever a thread may know, in whichever process.
+    #[test]
+    fn only_a_thread_beside_known_mutexes_differs_as_one() {
+        let known = |state: u32| match state & CHOICES {
+            ONDECK => state,
+            GLIBC_KNOWN if is_recorded(state) => state ^ BESIDE,
+            _ => 0,
+        };
+        let states =
+            || [0, ONE_FORK, 5 * ONE_FORK].into_iter().flat_map(|forks| (0..ONE_FORK).map(move |bits| forks | bits));
+        let is_state = |state: u32| match state & CHOICES {
+            FRESH | BUSY => !is_recorded(state),
+            choice => choice <= GLIBC_KNOWN,
+        };
+        for (of_thread, now) in states().flat_map(|of_thread| states().map(move |now| (of_thread, now))) {
+            for known in [0, known(of_thread)].into_iter().filter(|_| is_state(of_thread) && is_state(now)) {
+                let is_beside = known != 0 && of_thread == now && records_known(now);
+                assert_eq!(known ^ now == BESIDE, is_beside, "{of_thread:#x} {now:#x}");
+                let is_ondeck = known != 0 && of_thread == now && is_ondeck_in(now);
+                assert_eq!(known ^ now == 0 && now & CHOICES != FRESH, is_ondeck, "{of_thread:#x} {now:#x}");
+            }
+        }
+    }
 
     #[test]
     fn a_mutex_is_usual_only_with_the_flagship_and_unrecorded() {

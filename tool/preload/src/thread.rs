@@ -8,11 +8,23 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ondeck_core::{Hardware, Platform as _, kernel};
 
 /// What a thread knows without asking: its number by the kernel, below the state of the process that it was asked in. The
-/// child of a fork has another state. Where the C library's mutexes are recorded the state is written without its choice, so
-/// that it is none of the flagship's.
+/// child of a fork has another state. Where the C library's mutexes are recorded, the state is written with a
+/// [difference](process::BESIDE), so that it is none of the flagship's.
 #[inline(always)]
 fn known() -> u64 {
-    own::get()
+    u64::from(known_state()) << 32 | u64::from(known_id())
+}
+
+/// The state of the process in which the calling thread's [number](known_id) was asked, see `state`; 0 if it was not.
+#[inline(always)]
+pub(crate) fn known_state() -> u32 {
+    own::state()
+}
+
+/// The calling thread's number, as it was when it asked.
+#[inline(always)]
+pub(crate) fn known_id() -> u32 {
+    own::id()
 }
 
 /// The kernel's number of the calling thread, and the state of the process, if it knows them, the process is prepared and
@@ -38,7 +50,7 @@ pub(crate) fn id_beside_known() -> Option<u32> {
     let known = known();
     let (id, state) = (known as u32, (known >> 32) as u32);
     // Zeros are of no state.
-    (state == process::without_choice(process::state())).then_some(id)
+    (state ^ process::state() == process::BESIDE).then_some(id)
 }
 
 /// Asks for what [`id_beside_known`] tells from then on.
@@ -61,9 +73,9 @@ fn ask() -> u32 {
     let id = number();
     let state = process::state();
     if process::is_ondeck() {
-        own::set(u64::from(state) << 32 | u64::from(id));
+        own::set(state, id);
     } else if process::records_known(state) {
-        own::set(u64::from(process::without_choice(state)) << 32 | u64::from(id));
+        own::set(state ^ process::BESIDE, id);
     }
     id
 }
@@ -122,27 +134,52 @@ mod own {
     );
 
     #[inline(always)]
-    pub(super) fn get() -> u64 {
-        let value: u64;
+    fn offset() -> usize {
+        let offset;
+        // SAFETY: reads what the loader has written. It is the same for all threads, and stays.
+        unsafe {
+            asm!(
+                "mov {offset}, qword ptr [rip + ondeck_thread@GOTTPOFF]",
+                offset = out(reg) offset,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        offset
+    }
+
+    #[inline(always)]
+    fn word<const AT: usize>() -> u32 {
+        let value;
         // SAFETY: reads the calling thread's eight bytes, which nobody else has.
         unsafe {
             asm!(
-                "mov {value}, qword ptr [rip + ondeck_thread@GOTTPOFF]",
-                "mov {value}, qword ptr fs:[{value}]",
+                "mov {value:e}, dword ptr fs:[{offset} + {at}]",
                 value = out(reg) value,
+                offset = in(reg) offset(),
+                at = const AT,
                 options(readonly, nostack, preserves_flags),
             );
         }
         value
     }
 
-    pub(super) fn set(value: u64) {
+    #[inline(always)]
+    pub(super) fn state() -> u32 {
+        word::<4>()
+    }
+
+    #[inline(always)]
+    pub(super) fn id() -> u32 {
+        word::<0>()
+    }
+
+    pub(super) fn set(state: u32, id: u32) {
+        let value = u64::from(state) << 32 | u64::from(id);
         // SAFETY: writes the calling thread's eight bytes, which nobody else has.
         unsafe {
             asm!(
-                "mov {offset}, qword ptr [rip + ondeck_thread@GOTTPOFF]",
                 "mov qword ptr fs:[{offset}], {value}",
-                offset = out(reg) _,
+                offset = in(reg) offset(),
                 value = in(reg) value,
                 options(nostack, preserves_flags),
             );
@@ -156,16 +193,21 @@ mod own {
     use core::cell::Cell;
 
     std::thread_local! {
-        static OWN: Cell<u64> = const { Cell::new(0) };
+        static OWN: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
     }
 
     #[inline(always)]
-    pub(super) fn get() -> u64 {
-        OWN.get()
+    pub(super) fn state() -> u32 {
+        OWN.get().0
     }
 
-    pub(super) fn set(value: u64) {
-        OWN.set(value);
+    #[inline(always)]
+    pub(super) fn id() -> u32 {
+        OWN.get().1
+    }
+
+    pub(super) fn set(state: u32, id: u32) {
+        OWN.set((state, id));
     }
 }
 
@@ -183,7 +225,7 @@ mod tests {
     #[test]
     fn a_thread_with_the_flagship_asks_once() {
         in_child(|| {
-            own::set(0);
+            own::set(0, 0);
             set_state(ONDECK);
             assert_eq!(id_in_ondeck(), None);
             assert_eq!(id(), asked());
@@ -197,13 +239,13 @@ mod tests {
     #[test]
     fn a_thread_beside_known_mutexes_asks_once() {
         in_child(|| {
-            own::set(0);
+            own::set(0, 0);
             set_state(GLIBC_KNOWN | RECORDED);
             assert_eq!(id_beside_known(), None);
             learn();
             assert_eq!(id_beside_known(), Some(asked()));
             assert_eq!(id_in_ondeck(), None);
-            own::set(0);
+            own::set(0, 0);
             assert_eq!(id(), asked());
             assert_eq!(id_beside_known(), Some(asked()));
             assert_eq!(id_in_ondeck(), None);
@@ -214,7 +256,7 @@ mod tests {
     fn with_other_locks_nothing_is_kept() {
         in_child(|| {
             for state in [GLIBC, GLIBC | RECORDED, GLIBC_KNOWN, ANOTHER] {
-                own::set(0);
+                own::set(0, 0);
                 set_state(state);
                 learn();
                 assert_eq!(id(), asked());
@@ -246,7 +288,7 @@ mod tests {
     #[test]
     fn who_has_not_asked_in_a_process_that_is_not_prepared_asks() {
         in_child(|| {
-            own::set(0);
+            own::set(0, 0);
             set_state(0);
             assert_eq!(id_in_ondeck(), None);
             assert_eq!(id(), asked());

@@ -360,6 +360,7 @@ mod tests {
         const ONE_OF: u64 = 1500;
         let _alone = alone();
         super::super::IS_EXACT.store(false, Relaxed);
+        super::super::budget::begin(1, 0);
         calibrate();
         let mut chance = 1_u64;
         let mut any = |below: u64| {
@@ -389,6 +390,8 @@ mod tests {
     #[test]
     fn the_next_instant_comes_after_a_period_in_the_mean() {
         const N: u64 = 1_000_000;
+        let _alone = alone();
+        super::super::budget::begin(1, 0);
         calibrate();
         let Simulation { marks, lock, .. } = Simulation::new();
         let mut sum = 0;

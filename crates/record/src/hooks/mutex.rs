@@ -6,7 +6,7 @@ use crate::charging::{Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generatio
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::{Recording, current, locks};
-use crate::thread::{Hold, between, count_down, now_ns, own};
+use crate::thread::{self, Hold, between, count_down, now_ns, own};
 use crate::walk;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -32,17 +32,16 @@ impl Marks {
     /// As [`is_quiet`](Self::is_quiet) of what nobody waits for, as far as is known: a shorter look.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
-        own().holds.left() > 1 && !self.has(Tag::HOT | Tag::WAITED)
+        thread::left() > 1 && !self.has(Tag::HOT | Tag::WAITED)
     }
 
     /// Counts an acquisition that is to follow, if the mutex [is idle](Self::is_idle): whether it is.
     #[inline(always)]
     pub fn count_if_idle(&self) -> bool {
-        let holds = &own().holds;
-        let left = holds.left();
+        let left = thread::left();
         let is_idle = left > 1 && !self.has(Tag::HOT | Tag::WAITED);
         if is_idle {
-            holds.leave(left - 1);
+            thread::leave(left - 1);
         }
         is_idle
     }
@@ -158,8 +157,7 @@ impl Marks {
 /// Counts an acquisition of a mutex that [is quiet](Marks::is_quiet).
 #[inline(always)]
 pub fn count() {
-    let holds = &own().holds;
-    holds.leave(holds.left() - 1);
+    thread::leave(thread::left() - 1);
 }
 
 /// Takes a count back: the mutex could not be acquired at once.
