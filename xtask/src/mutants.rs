@@ -187,7 +187,10 @@ impl MutantWorkspace {
     fn build(&self, package: &str, target: &str) -> Result<PathBuf, String> {
         let mut cargo = cargo(&self.work);
         cargo.args(["test", "--quiet", "--package", package, "--no-run"]);
-        cargo.args(if target == "lib" { &["--lib"][..] } else { &["--test", target] });
+        match target {
+            "lib" => cargo.arg("--lib"),
+            _ => cargo.args(["--test", target]),
+        };
         let text = output(cargo.arg("--message-format=json-render-diagnostics").env("CARGO_TARGET_DIR", &self.target))?;
         let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
         let mut executables = messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
