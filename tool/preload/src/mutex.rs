@@ -199,15 +199,17 @@ impl Mutex {
     // asked once, and each answer has a way of its own.
 
     #[inline(always)]
-    fn has_usual_shape<const IS_RECORDED: bool>(&self, state: u32) -> bool {
+    fn is_usual<const IS_RECORDED: bool>(&self, state: u32) -> bool {
         let unrecorded = if IS_RECORDED { process::unrecorded(state) } else { state };
         self.shape.load(Acquire) == process::usual_shape(unrecorded)
     }
 
-    /// Whether it may be locked this way, by a thread that knows that state of its process. No mutex is usual in a state of 0.
+    /// The calling thread's number, if it is known and this way may be gone.
     #[inline(always)]
-    pub(crate) fn is_usual<const IS_RECORDED: bool>(&self, state: u32) -> bool {
-        self.has_usual_shape::<IS_RECORDED>(state) && (!IS_RECORDED || self.marks.is_idle())
+    pub(crate) fn usual_id<const IS_RECORDED: bool>(&self, state: u32) -> Option<u32> {
+        // No mutex is usual in a state of 0.
+        let is_usual = self.is_usual::<IS_RECORDED>(state) && (!IS_RECORDED || self.marks.is_idle());
+        if is_usual { thread::id_in(state) } else { None }
     }
 
     /// Locks it then; false if it is taken.
@@ -226,7 +228,7 @@ impl Mutex {
     /// Unlocks it, if this way may be gone; else nothing is done.
     #[inline(always)]
     pub(crate) fn unlock_usual<const IS_RECORDED: bool>(&self, state: u32) -> bool {
-        let is_usual = self.has_usual_shape::<IS_RECORDED>(state)
+        let is_usual = self.is_usual::<IS_RECORDED>(state)
             && !(IS_RECORDED && self.marks.has_any())
             && self.glibc_word.load(Relaxed) == 0
             && self.owner.load(Relaxed) != 0;

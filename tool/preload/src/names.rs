@@ -80,14 +80,16 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
-    let known = thread::known_state();
-    match known ^ process::state() {
+    let state = process::state();
+    if !process::is_recorded(state) {
         // SAFETY: as POSIX says.
-        0 => unsafe { lock_in(mutex, known) },
+        unsafe { lock_in::<false>(mutex, state) }
+    } else if thread::known_state() ^ state == process::BESIDE {
         // SAFETY: as POSIX says.
-        process::BESIDE => unsafe { lock_beside_glibc(mutex) },
+        unsafe { lock_beside_glibc(mutex) }
+    } else {
         // SAFETY: as POSIX says.
-        _ => unsafe { lock_unusual(mutex) },
+        unsafe { lock_in::<true>(mutex, state) }
     }
 }
 
@@ -129,21 +131,18 @@ unsafe extern "C" fn wait_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
 }
 
 /// # Safety
-/// As POSIX says, by a thread that knows that state of its process.
+/// As POSIX says.
 #[inline(always)]
-unsafe fn lock_in(mutex: *mut pthread_mutex_t, state: u32) -> c_int {
+unsafe fn lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, state: u32) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
-    let is_in = if here.is_usual::<false>(state) {
-        here.lock_usual::<false>(thread::known_id())
-    } else if process::is_recorded(state) && here.is_usual::<true>(state) {
-        here.lock_usual::<true>(thread::known_id())
-    } else {
+    match here.usual_id::<IS_RECORDED>(state) {
+        Some(id) if here.lock_usual::<IS_RECORDED>(id) => 0,
         // SAFETY: as the caller says.
-        return unsafe { lock_unusual(mutex) };
-    };
-    // SAFETY: as the caller says.
-    if is_in { 0 } else { unsafe { wait(mutex) } }
+        Some(_) => unsafe { wait(mutex) },
+        // SAFETY: as the caller says.
+        None => unsafe { lock_unusual(mutex) },
+    }
 }
 
 // What is not usual has functions of its own, to which the usual ones jump: they need no frame.
@@ -201,8 +200,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_
 unsafe fn try_lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, state: u32) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
-    let id = if here.is_usual::<IS_RECORDED>(state) { thread::id_in(state) } else { None };
-    match id {
+    match here.usual_id::<IS_RECORDED>(state) {
         // A try in vain writes nothing.
         Some(id) if !here.looks_taken() && here.lock_usual::<IS_RECORDED>(id) => 0,
         Some(_) if !IS_RECORDED => EBUSY,
@@ -272,18 +270,18 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
     let state = process::state();
-    if here.unlock_usual::<false>(state) {
-        return 0;
-    }
-    if process::records_known(state) {
+    if !process::is_recorded(state) {
+        if here.unlock_usual::<false>(state) {
+            return 0;
+        }
+    } else if process::records_known(state) {
         return match glibc::unlock_idle(here) {
             Some(false) => 0,
             Some(true) => wake_beside_glibc(mutex),
             // SAFETY: as POSIX says.
             None => unsafe { unlock_with_a_look(mutex) },
         };
-    }
-    if process::is_recorded(state) && here.unlock_usual::<true>(state) {
+    } else if here.unlock_usual::<true>(state) {
         return 0;
     }
     // SAFETY: as POSIX says.

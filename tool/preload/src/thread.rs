@@ -39,8 +39,7 @@ pub(crate) fn id_in_ondeck() -> Option<(u32, u32)> {
 /// The kernel's number of the calling thread, if it knows that in a process of that state, which is not 0.
 #[inline(always)]
 pub(crate) fn id_in(state: u32) -> Option<u32> {
-    let known = known();
-    ((known >> 32) as u32 == state).then_some(known as u32)
+    (known_state() == state).then(known_id)
 }
 
 /// The kernel's number of the calling thread, if it knows that, the process is prepared, and the C library's mutexes are
@@ -113,8 +112,16 @@ unsafe extern "C" {
 #[inline(always)]
 pub(crate) fn is_alone() -> bool {
     // SAFETY: a byte that is written before the first thread is started, or after the last other one is gone.
-    unsafe { __libc_single_threaded != 0 }
+    let is_alone = unsafe { __libc_single_threaded != 0 };
+    if is_alone {
+        seldom();
+    }
+    is_alone
 }
+
+/// Programs with locks have several threads: what one alone does instead lies apart, and is jumped to.
+#[cold]
+const fn seldom() {}
 
 /// Eight bytes of each thread, 0 at first, at an offset from its pointer that is fixed when the library is loaded. The
 /// compiler's own thread-locals call a function for each look from a library, which costs as much as an atomic operation.
