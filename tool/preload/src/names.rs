@@ -3,6 +3,18 @@
 //! Without versions: the linker takes an unversioned definition for a versioned reference. `dlvsym` does not, and so
 //! finds the C library's own; see `mutex`, Two masters.
 //!
+//! # The ways of a lock and an unlock
+//! Each is for what the one before is not for, and jumps to the next.
+//!
+//! | the process | the mutex | lock | unlock |
+//! |---|---|---|---|
+//! | is not recorded | normal, ours, touched in this process | `lock_in::<false>` | `unlock_usual::<false>` |
+//! | is recorded | the same, if nobody waits for it | `lock_in::<true>` | `unlock_usual::<true>` |
+//! | any | of another type, else the same | `lock_unusual` | `unlock_unusual` |
+//! | has the C library's locks, known and recorded | normal, if nobody waits for it | `lock_beside_glibc` | `glibc::unlock_idle` |
+//! | the same | normal, if others wait and no instant has come | `lock_with_a_look` | `unlock_with_a_look` |
+//! | any | any | `lock_any` | `unlock_any` |
+//!
 //! All of them are as in POSIX and C11, for callers that keep what those ask for; that is the one condition of safety.
 #![allow(clippy::missing_safety_doc, reason = "the head of the file has it, for all of them")]
 
