@@ -175,7 +175,7 @@ impl Marks {
         lock.lasts_since.store(now.max(lock.lasts_since.load(Relaxed)), Relaxed);
         if flag == Tag::WAITED {
             instants::calibrate();
-            self.draw_instant(lock, count);
+            self.draw_instant(lock, now, count);
         }
         self.tag.fetch_or(flag, Release);
     }
@@ -277,7 +277,7 @@ pub(crate) fn record(
             (each, ns as f64 / each as f64)
         }
         None => {
-            let Some(weight) = Threshold::draw(WAITS.ns()).weight(ns) else { return };
+            let Some(weight) = Threshold::draw(WAITS.at(at)).weight(ns) else { return };
             (ns, weight)
         }
     };

@@ -55,7 +55,11 @@ impl Adaptive {
         self.adapted_at.store(now_ns(), Relaxed);
     }
 
-    pub(crate) fn ns(&self) -> u64 {
+    /// What to draw by, now. Asked by each that may be recorded: one that hardly ever is must still shrink.
+    pub(crate) fn at(&self, now: u64) -> u64 {
+        if now.saturating_sub(self.adapted_at.load(Relaxed)) >= EACH_NS {
+            self.adapt(now);
+        }
         self.ns.load(Relaxed)
     }
 
@@ -63,26 +67,31 @@ impl Adaptive {
     pub(crate) fn spent(&self, from: u64) {
         /// What took longer was not at it all the time.
         const MOST_NS: u64 = 20_000;
-        const EACH_NS: u64 = 100_000_000;
+        let now = now_ns();
+        self.spent.fetch_add(now.saturating_sub(from).min(MOST_NS), Relaxed);
+        self.adapt(now);
+    }
+
+    fn adapt(&self, now: u64) {
         /// What was spent in less says little.
         const SOON_NS: u64 = 5_000_000;
         let budget = BUDGET.load(Relaxed) as f64 * self.part;
-        if budget == 0.0 {
-            return;
-        }
-        let now = now_ns();
-        let ns = now.saturating_sub(from).min(MOST_NS);
-        let spent = self.spent.fetch_add(ns, Relaxed) + ns;
         let since = self.adapted_at.load(Relaxed);
         let elapsed = now.saturating_sub(since);
-        let is_over = elapsed >= EACH_NS || elapsed >= SOON_NS && spent as f64 > allowed(EACH_NS, budget);
-        if !is_over || self.adapted_at.compare_exchange(since, now, Relaxed, Relaxed).is_err() {
+        let is_over = || self.spent.load(Relaxed) as f64 > allowed(EACH_NS, budget);
+        if budget == 0.0 || elapsed < SOON_NS || elapsed < EACH_NS && !is_over() {
             return;
         }
-        let spent = self.spent.swap(0, Relaxed);
-        self.ns.store(adapted(self.ns(), self.least.load(Relaxed), spent, elapsed, budget), Relaxed);
+        if self.adapted_at.compare_exchange(since, now, Relaxed, Relaxed).is_ok() {
+            let spent = self.spent.swap(0, Relaxed);
+            let least = self.least.load(Relaxed);
+            self.ns.store(adapted(self.ns.load(Relaxed), least, spent, elapsed, budget), Relaxed);
+        }
     }
 }
+
+/// It is adapted so often, or sooner if it takes too much.
+const EACH_NS: u64 = 100_000_000;
 
 /// What may be spent in that time, in ns.
 fn allowed(elapsed: u64, budget: f64) -> f64 {
@@ -90,16 +99,19 @@ fn allowed(elapsed: u64, budget: f64) -> f64 {
     elapsed as f64 * budget / MILLION
 }
 
-/// The length by which what was spent would have been as much as may be.
+/// The length by which what was spent would have been as much as may be. It is at most halved in each time of adaptation.
 fn adapted(ns: u64, least: u64, spent: u64, elapsed: u64, budget: f64) -> u64 {
     const LONGEST_NS: u64 = 1_000_000_000;
-    let factor = (spent as f64 / allowed(elapsed, budget).max(1.0)).clamp(0.5, 8.0);
+    const MOST_HALVINGS: u64 = 30;
+    let lowest = 0.5_f64.powi((elapsed / EACH_NS).clamp(1, MOST_HALVINGS) as i32);
+    let factor = (spent as f64 / allowed(elapsed, budget).max(1.0)).clamp(lowest, 8.0);
     ((ns as f64 * factor) as u64).min(LONGEST_NS).max(least)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::tests::alone;
 
     #[test]
     fn a_length_adapts_to_what_was_spent() {
@@ -111,9 +123,28 @@ mod tests {
         // Not more at once, and not beyond the bounds.
         assert_eq!(adapted(ns, 100_000_000, 10_000.0), 8 * ns);
         assert_eq!(adapted(ns, 0, 10_000.0), ns / 2);
+        assert_eq!(super::adapted(8 * ns, least, 0, 3 * elapsed, 10_000.0), ns);
         assert_eq!(adapted(least, 0, 10_000.0), least);
         assert_eq!(adapted(900_000_000, 100_000_000, 1.0), 1_000_000_000);
+        assert_eq!(super::adapted(ns, least, 0, u64::MAX, 10_000.0), least);
         // All are recorded.
         assert_eq!(super::adapted(0, 0, 100_000_000, elapsed, 1.0), 0);
+    }
+
+    /// A burst of waits, and hardly any after it.
+    #[test]
+    fn it_shrinks_though_nothing_is_recorded() {
+        let _alone = alone();
+        begin(1000, 10_000);
+        let now = now_ns();
+        WAITS.ns.store(1_000_000_000, Relaxed);
+        WAITS.adapted_at.store(now, Relaxed);
+        assert_eq!(WAITS.at(now + EACH_NS - 1), 1_000_000_000);
+        assert_eq!(WAITS.at(now + EACH_NS), 500_000_000);
+        assert_eq!(WAITS.at(now + 3 * EACH_NS), 125_000_000);
+        assert_eq!(WAITS.at(now + 60 * EACH_NS), 999_000);
+        begin(1000, 0);
+        WAITS.spent.store(u64::MAX / 2, Relaxed);
+        assert_eq!(WAITS.at(u64::MAX), 999_000, "it may take any time");
     }
 }

@@ -166,9 +166,9 @@ impl Marks {
         self.is_due(count) || stamped(self).is_some_and(|from| count.0.saturating_sub(from) >= LONG.load(Relaxed))
     }
 
-    pub(super) fn draw_instant(&self, lock: &Lock, count: Count) {
+    pub(super) fn draw_instant(&self, lock: &Lock, now: u64, count: Count) {
         let unit_ns = ns_of_unit();
-        let units = (PERIOD.ns() as f64 / unit_ns).max(1.0) as u64;
+        let units = (PERIOD.at(now) as f64 / unit_ns).max(1.0) as u64;
         lock.period.store((units as f64 * unit_ns) as u64, Relaxed);
         let ahead = gap(units).min(MOST_AHEAD - 1) + 1;
         self.due.store(count.units().wrapping_add(ahead), Relaxed);
@@ -220,7 +220,7 @@ impl Marks {
         let known = now.saturating_sub(lock.lasts_since.load(Relaxed));
         lock.charged_until.store(now, Relaxed);
         lock.lasts_since.store(now, Relaxed);
-        self.draw_instant(lock, count);
+        self.draw_instant(lock, now, count);
         self.cool(lock);
         // An instant is in the middle of the time that it falls into, in the mean. It is known to a unit.
         let likely = 2 * (now - at) + ns_of_unit() as u64;
@@ -396,7 +396,7 @@ mod tests {
         let Simulation { marks, lock, .. } = Simulation::new();
         let mut sum = 0;
         for _ in 0..N {
-            marks.draw_instant(&lock, Count(0));
+            marks.draw_instant(&lock, 0, Count(0));
             sum += u64::from(marks.due.load(Relaxed));
         }
         let (mean, expected) = (sum as f64 / N as f64, lock.period.load(Relaxed) as f64 / ns_of_unit());

@@ -38,7 +38,6 @@ impl OpaqueWait {
         let recording = current()?;
         let is_lock = matches!(kind & !kind::SEVERAL, kind::OPAQUE | kind::SPIN);
         let of = if is_lock { &WAITS } else { &OTHER_WAITS };
-        let threshold = Threshold::draw(of.ns());
         let is_again = kind == kind::CONDITION && own().again.get() == (address, own().holds.left());
         let event = match is_lock {
             true => event::WAIT,
@@ -46,6 +45,7 @@ impl OpaqueWait {
             false => event::CONDITION,
         };
         let from = now_ns();
+        let threshold = Threshold::draw(of.at(from));
         let slot = waiters::enter(recording, WaitTarget { address, lock: NONE, kind }, from);
         Some(OpaqueWait { address, kind, event, from, of, threshold, stack: Cell::new(NONE), slot })
     }

@@ -47,9 +47,9 @@ impl Marks {
         sleeps_now: bool,
     ) -> Option<Wait<'_>> {
         let (number, lock) = self.lock(recording, address)?;
-        let threshold = Threshold::draw(WAITS.ns());
         let (stack, slot, outer) = (Cell::new(NONE), Cell::new(waiters::NOWHERE), Cell::new(ptr::null()));
         let from = now_ns();
+        let threshold = Threshold::draw(WAITS.at(from));
         let wait = Wait { marks: self, lock, number, from, threshold, flag: 0, stack, slot, outer };
         let count = Count::now();
         self.settle(lock, from, count);
