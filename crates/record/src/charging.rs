@@ -259,6 +259,7 @@ pub(crate) fn is_exact(lock: &Lock) -> bool {
 /// most likely be.
 pub(crate) const SLEEP_NS: u64 = 50_000;
 
+/// Writes a charge down, if it is one that is. Whether it was.
 #[inline]
 pub(crate) fn record(
     recording: &Recording,
@@ -267,21 +268,22 @@ pub(crate) fn record(
     at: u64,
     charged: &Charge,
     stack: impl FnOnce() -> u32,
-) {
+) -> bool {
     let (ns, lengths) = (charged.ns, charged.lengths);
     let (ns, weight) = match charged.chance {
         // Its amount stands for those that were not charged as well.
-        Some(_) if ns == 0 => return,
+        Some(_) if ns == 0 => return false,
         Some(chance) => {
             let each = ((ns as f64 * chance) as u64).max(1);
             (each, ns as f64 / each as f64)
         }
         None => {
-            let Some(weight) = Threshold::draw(WAITS.at(at)).weight(ns) else { return };
+            let Some(weight) = Threshold::draw(WAITS.at(at)).weight(ns) else { return false };
             (ns, weight)
         }
     };
     push(recording, Sample { event, lock: number, stack: stack(), at, ns, weight, lengths });
+    true
 }
 
 #[cfg(test)]

@@ -150,12 +150,12 @@ pub struct Lock {
     pub rotations: AtomicU32,
     /// Turns of its waiters' loops.
     pub spins: AtomicU32,
-    /// The longest wait that is over, recorded or not, in ns.
-    pub longest: AtomicU64,
     /// If charges are sampled: the mean time between two instants, in ns.
     pub period: AtomicU64,
     /// The last instant before whose charge the number of waiters has changed, and that number.
     pub settled: AtomicU64,
+    /// The longest wait that is over, recorded or not, in ns.
+    pub longest: AtomicU64,
 }
 
 /// What an entry among the locks is.

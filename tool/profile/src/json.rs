@@ -127,7 +127,7 @@ fn impossible(profile: &Profile) -> Option<String> {
         let mut all = vec![lock.acquisitions, lock.waits, lock.wait_ns, lock.hold_ns, lock.handing_on_ns];
         all.extend([lock.spins, lock.parks, lock.wakes, lock.rotations].into_iter().flatten());
         all.extend(sites_of(lock).flat_map(|site| [site.count, site.ns]));
-        all.extend(lock.sampling.iter().flat_map(|noise| [noise.counts, noise.lengths, noise.squares.sqrt()]));
+        all.extend(lock.sampling.iter().flat_map(|noise| [noise.counts, noise.lengths, noise.squares].map(f64::sqrt)));
         let bars = [&lock.wait_histogram, &lock.hold_histogram];
         all.extend(bars.into_iter().flat_map(|histogram| &histogram.0).map(|bar| bar.count));
         all.push(lock.timeline.slice);

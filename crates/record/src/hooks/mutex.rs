@@ -1,6 +1,6 @@
 //! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
 
-use crate::charging::budget::PERIOD;
+use crate::charging::budget::{PERIOD, WAITS};
 use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
 use crate::charging::{Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record};
 use crate::layout::{Lock, NONE, event, waiting};
@@ -315,10 +315,12 @@ impl PendingRelease {
         if let Some(charged) = &self.charged {
             let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
             let from = now_ns();
-            record(recording, event::CHARGE | self.flag, self.number, self.now, charged, stack);
+            let is_recorded = record(recording, event::CHARGE | self.flag, self.number, self.now, charged, stack);
             if charged.chance.is_some() {
                 calibrate();
                 PERIOD.spent(from);
+            } else if is_recorded {
+                WAITS.spent(from);
             }
         }
     }
