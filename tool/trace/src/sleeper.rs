@@ -72,12 +72,12 @@ fn now_ms(cpu: usize) -> Option<f64> {
     if cpu >= 8 * SIZE {
         return None;
     }
-    // SAFETY: a set of that size, which has room for that CPU; of the calling thread.
-    let has_gone = unsafe {
-        libc::CPU_SET(cpu, &mut there);
-        libc::sched_getaffinity(0, SIZE, &raw mut usual) == 0 && libc::sched_setaffinity(0, SIZE, &raw const there) == 0
-    };
-    if !has_gone {
+    // SAFETY: it has room for that CPU.
+    unsafe { libc::CPU_SET(cpu, &mut there) };
+    // SAFETY: a set of that size, for what the calling thread has.
+    let is_known = unsafe { libc::sched_getaffinity(0, SIZE, &raw mut usual) } == 0;
+    // SAFETY: a set of that size, for the calling thread.
+    if !is_known || unsafe { libc::sched_setaffinity(0, SIZE, &raw const there) } != 0 {
         return None;
     }
     let now = last_run_ms("/proc/thread-self/sched");
