@@ -7,13 +7,9 @@ use core::ffi::c_char;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ondeck_core::{Hardware, Platform as _, kernel};
 
-/// What a thread knows without asking: its number by the kernel, below the state of the process that it was asked in. The
-/// child of a fork has another state. Where the C library's mutexes are recorded, the state is written with a
-/// [difference](process::BESIDE), so that it is none of the flagship's.
-#[inline(always)]
-fn known() -> u64 {
-    u64::from(known_state()) << 32 | u64::from(known_id())
-}
+// What a thread knows without asking: its number by the kernel, and the state of the process that it was asked in. The child
+// of a fork has another state. Where the C library's mutexes are recorded, the state is kept with a difference, `BESIDE`, so
+// that it is none of the flagship's.
 
 /// The state of the process in which the calling thread's [number](known_id) was asked, see `state`; 0 if it was not.
 #[inline(always)]
@@ -31,8 +27,7 @@ pub(crate) fn known_id() -> u32 {
 /// the flagship is the lock.
 #[inline(always)]
 pub(crate) fn id_in_ondeck() -> Option<(u32, u32)> {
-    let known = known();
-    let (id, state) = (known as u32, (known >> 32) as u32);
+    let (id, state) = (known_id(), known_state());
     (state == process::state() && id != 0).then_some((id, state))
 }
 
@@ -46,10 +41,7 @@ pub(crate) fn id_in(state: u32) -> Option<u32> {
 /// known and recorded.
 #[inline(always)]
 pub(crate) fn id_beside_known() -> Option<u32> {
-    let known = known();
-    let (id, state) = (known as u32, (known >> 32) as u32);
-    // Zeros are of no state.
-    (state ^ process::state() == process::BESIDE).then_some(id)
+    (known_state() ^ process::state() == process::BESIDE).then(known_id)
 }
 
 /// Asks for what [`id_beside_known`] tells from then on.
