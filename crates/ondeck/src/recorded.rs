@@ -20,14 +20,14 @@ fn address<T>(of: &T) -> u64 {
     (&raw const *of) as u64
 }
 
-/// Whether the environment asks for a recording. Here and not in the recorder: the compiler finds a crate's own variables
+/// Whether the environment asks for a recording, or an observer has asked since. Here and not in the recorder: the compiler finds a crate's own variables
 /// with one load less.
 static IS_WISHED: AtomicBool = AtomicBool::new(false);
 
 /// All that an operation without contention looks at where nothing is recorded.
 #[inline(always)]
 fn is_wished() -> bool {
-    // Set before the program starts, or a library whose locks these are is loaded.
+    // Set before the program starts, or a library whose locks these are is loaded; or by an observer.
     IS_WISHED.load(Relaxed)
 }
 
@@ -198,7 +198,7 @@ fn end_wait(wait: OpaqueWait) {
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = {
     extern "C" fn begin() {
-        IS_WISHED.store(bare::prepare(), Relaxed);
+        bare::prepare(&IS_WISHED);
     }
     begin
 };

@@ -28,7 +28,7 @@ pub(crate) mod instants;
 
 use crate::layout::{Lock, kind, waiting};
 use crate::store::{
-    Recording, locks,
+    Recording, current, locks,
     ring::{Sample, push},
 };
 use crate::thread::{Threshold, now_ns};
@@ -47,8 +47,8 @@ pub(crate) const MOST_LOCKS: u32 = 1 << 24;
 
 /// Whether charges are exact; see the head of the file.
 static IS_EXACT: AtomicBool = AtomicBool::new(true);
-/// Tells marks of this process from those that its parent left in its memory, in their place in [`Tag`].
-static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// Counts the recordings of this process and its parents. Tells marks of this one from those of others that are left in memory.
+static N_RECORDINGS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the lock tells when a thread goes to sleep. Else each that waits sleeps at once, as far as is known.
 static TELLS: AtomicBool = AtomicBool::new(true);
@@ -58,7 +58,7 @@ pub(crate) fn begin(is_exact: bool, tells: bool, rate: u64, budget: u64) {
     TELLS.store(tells, Relaxed);
     instants::begin();
     budget::begin(rate, if is_exact { 0 } else { budget });
-    GENERATION.store(GENERATION.load(Relaxed).wrapping_add(Tag::ONE_GENERATION) & Tag::GENERATION, Relaxed);
+    N_RECORDINGS.store(N_RECORDINGS.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
 pub(crate) fn tells() -> bool {
@@ -66,8 +66,19 @@ pub(crate) fn tells() -> bool {
 }
 
 /// Which recording of the process and its parents this is.
+pub(crate) fn recording_number() -> u32 {
+    N_RECORDINGS.load(Relaxed)
+}
+
+/// The recording of that number, if it goes on.
+pub(crate) fn still(number: u32) -> Option<&'static Recording> {
+    current().filter(|_| recording_number() == number)
+}
+
+/// The same as far as a [`Tag`] has room for it, in its place there. One number in eight is the same: what counts is
+/// checked by address too.
 pub(crate) fn generation() -> u32 {
-    GENERATION.load(Relaxed)
+    recording_number().wrapping_mul(Tag::ONE_GENERATION) & Tag::GENERATION
 }
 
 /// Eight bytes in a mutex of which zeros are a mutex that has not been seen.
@@ -113,7 +124,7 @@ impl Marks {
 
     /// The number and the entry of the mutex at that address, made if there is none.
     pub(crate) fn lock<'a>(&self, recording: &'a Recording, address: u64) -> Option<(u32, &'a Lock)> {
-        let generation = GENERATION.load(Relaxed);
+        let generation = generation();
         let tag = self.tag.load(Acquire);
         let number = tag >> Tag::NUMBER_AT;
         let is_ours = tag & Tag::GENERATION == generation;

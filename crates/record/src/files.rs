@@ -1,87 +1,18 @@
-//! Making the file of a process: what is asked of the environment, how the parts lie in the file, and its mapping. Called by
-//! `hooks` as a process begins to record.
+//! Making the file of a process: how the parts lie in it, and its mapping. Called by `hooks` as a process begins to record.
 //!
 //! The parts lie one behind the other, within the length of the file, and each has room for whole entries: `store` relies on
 //! it. `store` finds the recording only once its header is written. A file that cannot be mapped is taken away again.
 
 use crate::layout::{self, Header, Lock, MAGIC, Module, Name, Part, Slot, Waiter};
+use crate::options::RecordOptions;
 use crate::store::{self, CURRENT, PAGE, current, names};
 use crate::{modules, thread};
-use core::ffi::{CStr, c_void};
-use core::sync::atomic::Ordering::Release;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{
+    AtomicU32,
+    Ordering::{Relaxed, Release},
+};
 use ondeck_core::kernel;
-
-/// What is to be recorded, and where: asked of the environment once, as a program may change that.
-#[derive(Clone, Copy, Debug)]
-pub struct RecordOptions {
-    directory: [u8; Self::LONGEST],
-    /// One of so many acquisitions is looked at.
-    pub(crate) rate: u64,
-    /// The length of a file, in MB.
-    max_mb: u64,
-    /// Whether each hold is charged for what was waited for it; else a sample of them.
-    pub(crate) is_exact: bool,
-    /// What charges may cost then, in millionths of the time of a core.
-    pub(crate) budget: u64,
-}
-
-impl RecordOptions {
-    /// A path is not longer, with its end.
-    pub const LONGEST: usize = 3072;
-    /// Names a directory for recordings; there is one file for each process.
-    pub const DIRECTORY: &'static CStr = c"ONDECK_RECORD";
-    /// Names the rate.
-    pub const RATE: &'static CStr = c"ONDECK_RECORD_RATE";
-    /// Names the length of a file.
-    pub const MAX_MB: &'static CStr = c"ONDECK_RECORD_MAX_MB";
-    /// Names what sampled charges may cost, in millionths of the time of a core; 0 if all holds are charged.
-    pub const BUDGET: &'static CStr = c"ONDECK_RECORD_BUDGET";
-    /// Unless the user says otherwise.
-    pub const DEFAULT_RATE: u64 = 1000;
-    /// Unless the user says otherwise.
-    pub const DEFAULT_MAX_MB: u64 = 64;
-    /// Unless the user says otherwise: a hundredth of a core.
-    pub const DEFAULT_BUDGET: u64 = 10_000;
-    /// A budget is not more.
-    pub const WHOLE_CORE: u64 = 1_000_000;
-
-    /// What the environment asks for; `None` if that is nothing.
-    pub fn of_environment() -> Option<Self> {
-        // A program with more rights than who has started it writes no files for them.
-        // SAFETY: only reads what the kernel has told this process.
-        if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
-            return None;
-        }
-        let directory = kernel::variable(Self::DIRECTORY)?.to_bytes();
-        if directory.is_empty() || directory.len() >= Self::LONGEST {
-            return None;
-        }
-        let mut options = RecordOptions {
-            directory: [0; Self::LONGEST],
-            rate: Self::DEFAULT_RATE,
-            max_mb: Self::DEFAULT_MAX_MB,
-            is_exact: false,
-            budget: Self::DEFAULT_BUDGET,
-        };
-        options.directory[..directory.len()].copy_from_slice(directory);
-        if let Some(rate) = number(Self::RATE) {
-            options.rate = rate.clamp(1, u32::MAX.into());
-        }
-        if let Some(budget) = number(Self::BUDGET) {
-            options.budget = budget.min(Self::WHOLE_CORE);
-        }
-        // Who records each acquisition wants all.
-        options.is_exact = options.budget == 0 || options.rate == 1;
-        if let Some(max_mb) = number(Self::MAX_MB) {
-            options.max_mb = max_mb.clamp(1, 1 << 14);
-        }
-        Some(options)
-    }
-}
-
-fn number(name: &CStr) -> Option<u64> {
-    kernel::variable(name)?.to_str().ok()?.parse().ok()
-}
 
 /// How the parts of a file of so many bytes lie in it.
 fn lay_out(header: &mut Header, length: u64) {
@@ -150,7 +81,7 @@ fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
 
 /// A new file in the directory, mapped.
 fn create(options: &RecordOptions, length: u64) -> Option<*mut c_void> {
-    /// Images that one process runs after each other, or processes that have one number.
+    /// Images that one process runs after each other, processes that have one number, recordings of one process.
     const MOST: u32 = 10_000;
     let pid = kernel::process();
     for n in 0..MOST {
@@ -168,12 +99,35 @@ fn create(options: &RecordOptions, length: u64) -> Option<*mut c_void> {
         // SAFETY: opened above.
         let _ = unsafe { kernel::call(libc::SYS_close, [file]) };
         if mapped.is_none() {
-            // SAFETY: a string of C.
-            let _ = unsafe { kernel::call(libc::SYS_unlinkat, [here, place, 0]) };
+            unlink(&path, 0);
+        } else {
+            NUMBER.store(n, Relaxed);
         }
         return mapped;
     }
     None
+}
+
+/// The number in the name of this process's file.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// Removes the file of the recording that `options` have begun, and its directory, which was made for it. What is mapped of it
+/// stays, without content.
+pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
+    let mut path = [0_u8; RecordOptions::LONGEST + 64];
+    name(&mut path, &options.directory, kernel::process(), NUMBER.load(Relaxed));
+    unlink(&path, 0);
+    unlink(&options.directory, libc::AT_REMOVEDIR);
+    // A file system that cannot do it keeps the content until the process ends.
+    // SAFETY: our mapping, of that length; who still writes into it finds zeros.
+    let _ = unsafe { kernel::advise(mapped, (options.max_mb << 20) as usize, libc::MADV_REMOVE) };
+}
+
+/// Removes what has that path, which ends with a zero.
+fn unlink(path: &[u8], flags: c_int) {
+    // SAFETY: a string of C.
+    let _ =
+        unsafe { kernel::call(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize]) };
 }
 
 /// `directory/PID-N.ondeck`, and a zero.
@@ -239,6 +193,7 @@ fn longest_file() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::ffi::CStr;
 
     #[test]
     fn files_are_named_by_process_and_number() {

@@ -25,6 +25,6 @@ mod wait;
 
 pub use mutex::{PendingRelease, count, uncount};
 pub use opaque::{OpaqueWait, forget, notifies};
-pub use process::{Sleep, Source, ask_loader, exit, in_child, note_lock, start};
+pub use process::{Change, Sleep, Source, ask_loader, exit, in_child, note_lock, obey, start};
 pub use rwlock::{Access, is_due, prepare_to_read};
 pub use wait::{Wait, rotated, slept, spun, woke};

@@ -3,8 +3,10 @@
 //! | module | what is in it | uses |
 //! |---|---|---|
 //! | `layout` | the form of a recording: one file for each process | |
+//! | `options` | what is to be recorded | |
+//! | `control` | orders from outside, to begin and to end | `layout`, `options` |
 //! | `thread` | what the calling thread has for itself, its clock, and its numbers by chance | |
-//! | `store` | the recording of this process: entries for locks, names, samples, stacks and waiting threads | `layout`, `thread` |
+//! | `store` | the recording of this process: entries for locks, names, samples, stacks and waiting threads | `control`, `thread` |
 //! | `modules` | the program's files as they are loaded | `store` |
 //! | `walk` | the calling thread's stack | `modules` |
 //! | `files` | making the file of a process | `modules` |
@@ -21,18 +23,20 @@
 #![cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 
 mod charging;
+pub mod control;
 mod files;
 mod hooks;
 pub mod layout;
 mod modules;
+mod options;
 pub mod read;
 mod store;
 mod thread;
 mod walk;
 
 pub use charging::{LONG_NS, Marks};
-pub use files::RecordOptions;
 pub use hooks::*;
+pub use options::RecordOptions;
 pub use store::is_on;
 pub use store::names::name;
 pub use thread::ask_by;

@@ -56,8 +56,8 @@ pub(crate) struct Hold {
     pub(crate) is_timed: bool,
     /// The stack that acquired the lock.
     pub(crate) stack: u32,
-    /// The recording that the stack is of.
-    pub(crate) generation: u32,
+    /// The number of the recording that it and the stack are of.
+    pub(crate) recording: u32,
 }
 
 pub(crate) const N_HOLDS: usize = 8;

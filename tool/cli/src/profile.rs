@@ -3,6 +3,7 @@
 pub(crate) mod kernel;
 mod outputs;
 mod run;
+mod running;
 mod signals;
 mod trial;
 
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
         return Err(Exit::Usage(what.to_owned()));
     }
     match args.kernel.pid {
-        Some(pid) => kernel::attach(args, pid),
+        Some(pid) => running::attach(args, pid),
         None if args.kernel.futex => kernel::start(args),
         None => record(args),
     }

@@ -1,5 +1,5 @@
 //! Starts unmodified programs with ondeck's locks in place of the C library's: finds the library, judges the program, and
-//! becomes it.
+//! becomes it. Finds the library in processes that [run](running) already.
 //!
 //! The program `ondeck` uses it for `run` and `profile`. Begin with [`Launch`], what is to be started; [`Recording`], what is
 //! written down of it; [`Refusal`], why it is not.
@@ -9,6 +9,7 @@
 
 mod library;
 mod program;
+pub mod running;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -85,6 +86,8 @@ impl std::error::Error for Refusal {}
 
 /// The variable that names the lock to the library.
 const LOCK: &str = "ONDECK_LOCK";
+/// The C library's own lock.
+const GLIBC: &str = "glibc";
 
 /// Becomes the program. Returns only if that has failed.
 pub fn become_it(launch: &Launch) -> Refusal {
@@ -103,6 +106,8 @@ pub fn prepare(launch: &Launch) -> Result<Command, Refusal> {
     let name = launch.lock.as_deref().unwrap_or("ondeck");
     match &launch.recording {
         Some(_) => check_recorded(name)?,
+        // The C library's own, so that it can be recorded later.
+        None if name == GLIBC => {}
         None => check_lock(name)?,
     }
     let library = library::find(launch.library.as_deref())?;

@@ -4,6 +4,9 @@
 //! Preparing goes from `FRESH` over `BUSY`, which one thread writes, to the choice and the number of the process: the one word
 //! of `state`, at which each operation looks. A fork makes it `FRESH` again.
 //!
+//! While the process runs, an observer may ask for a recording or for its end (`ondeck_record::control`): it sets a bit in the
+//! word, with which no operation is usual. The next thread obeys (`obey`) and clears it.
+//!
 //! # Which lock
 //! `ONDECK_LOCK` names it; the flagship if it is unset; `glibc` leaves all to the C library, for a first recording. It
 //! is read once, by the thread that first touches a mutex: one that was locked in one form must not be unlocked in
@@ -59,7 +62,7 @@ use crate::family::{self, Operations};
 use crate::platform::PreloadPlatform;
 use crate::signals::without_signals;
 use crate::state::{
-    ANOTHER, BUSY, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, RECORDED, STATE, WipeOnForkPage,
+    ANOTHER, ASKED, BUSY, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, RECORDED, STATE, WipeOnForkPage,
 };
 use crate::{die, places, real, thread};
 use core::cell::UnsafeCell;
@@ -70,7 +73,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use ondeck_core::{Platform, kernel};
-use ondeck_record::{RecordOptions, Sleep, Source};
+use ondeck_record::{Change, RecordOptions, Sleep, Source};
 
 /// Whether the kernel gives a child that page as zeros.
 static IS_WIPED: AtomicBool = AtomicBool::new(false);
@@ -86,6 +89,9 @@ static N_FORKS: AtomicU32 = AtomicU32::new(0);
 /// Whether the C library's own mutexes and condition variables are used as they are.
 #[inline]
 pub(crate) fn is_glibc() -> bool {
+    if state() & ASKED != 0 {
+        obey();
+    }
     // While another thread prepares nobody knows: who guessed would lock in one form what is unlocked in another.
     if matches!(state() & CHOICES, FRESH | BUSY) {
         if PREPARING.load(Relaxed) == thread::place() {
@@ -101,7 +107,30 @@ pub(crate) fn is_glibc() -> bool {
 #[inline(always)]
 pub(crate) fn records() -> bool {
     let state = state();
+    if state & ASKED != 0 {
+        obey();
+    }
     is_recorded(state) || state & CHOICES == FRESH && starts_to_record()
+}
+
+/// Does what an observer asks for. Others go on meanwhile.
+#[cold]
+#[inline(never)]
+fn obey() {
+    without_signals(|| {
+        let choice = CHOICE.load(Relaxed);
+        let lock = how_recorded(choice);
+        let (name, sleep) = lock.map_or((None, Sleep::AtOnce), |(name, sleep)| (Some(name), sleep));
+        ondeck_record::obey(name, sleep, Source::Library, |change| {
+            let now = state() & !ASKED;
+            let next = match change {
+                Change::Begun => now | RECORDED,
+                Change::Ended => now & !RECORDED,
+                Change::Nothing => now,
+            };
+            STATE.state.store(next, Release);
+        });
+    });
 }
 
 /// In the child of a fork, which has not looked yet whether it records.
@@ -164,6 +193,7 @@ fn new_state() -> u32 {
         // SAFETY: the page is ours, whole, and holds nothing but the state.
         let answer = unsafe { kernel::advise(page, size_of::<WipeOnForkPage>(), libc::MADV_WIPEONFORK) };
         IS_WIPED.store(answer.is_ok(), Relaxed);
+        ondeck_record::control::listen(page as u64, ASKED as u8);
     } else {
         // pthread_process: count
         N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK), Relaxed);
@@ -177,7 +207,7 @@ fn new_state() -> u32 {
 fn choose() {
     CHOICE.store(lock_of_environment(), Relaxed);
     let options = RecordOptions::of_environment();
-    if CHOICE.load(Relaxed) == GLIBC && options.is_some() && glibc::are_known() {
+    if CHOICE.load(Relaxed) == GLIBC && glibc::are_known() {
         CHOICE.store(GLIBC_KNOWN, Relaxed);
     }
     // SAFETY: the preparing thread is alone at it.
@@ -186,14 +216,19 @@ fn choose() {
 
 /// Begins to record this process, if that is asked for. In the child of a fork it was asked for in the parent.
 fn begin_to_record(choice: u32) -> bool {
-    let (name, sleep) = match choice {
-        ONDECK => ("ondeck", Sleep::Told),
-        GLIBC | GLIBC_KNOWN => ("glibc", Sleep::AtOnce),
-        _ => return false,
-    };
+    let Some((name, sleep)) = how_recorded(choice) else { return false };
     // SAFETY: written once, before the first look at it, by the preparing thread.
     let options = unsafe { &*OPTIONS.0.get() };
     options.as_ref().is_some_and(|options| ondeck_record::start(options, name, sleep, Source::Library))
+}
+
+/// Name of the lock, and what it tells of threads that wait; `None` if it cannot be recorded.
+fn how_recorded(choice: u32) -> Option<(&'static str, Sleep)> {
+    match choice {
+        ONDECK => Some(("ondeck", Sleep::Told)),
+        GLIBC | GLIBC_KNOWN => Some(("glibc", Sleep::AtOnce)),
+        _ => None,
+    }
 }
 
 /// What is to be recorded. Written by the thread that prepares the first process, which is alone at it.
@@ -325,7 +360,7 @@ pub(crate) mod tests {
             (None, ONDECK, ONDECK | RECORDED),
             (Some(c""), ONDECK, ONDECK | RECORDED),
             (Some(c"ondeck"), ONDECK, ONDECK | RECORDED),
-            (Some(c"glibc"), GLIBC, known | RECORDED),
+            (Some(c"glibc"), known, known | RECORDED),
             (Some(c"std-port"), ANOTHER, ANOTHER),
         ] {
             for (records, expected) in [(None, plain), (Some(&directory), recorded)] {

@@ -21,8 +21,10 @@ pub(crate) const GLIBC_KNOWN: u32 = 5;
 pub(crate) const CHOICES: u32 = 7;
 /// Beside them: what is done with the lock is recorded.
 pub(crate) const RECORDED: u32 = 8;
+/// Somebody asks for a recording, or for its end: the next thread that comes along obeys. No operation is usual then.
+pub(crate) const ASKED: u32 = 16;
 /// Above that forks are counted.
-pub(crate) const ONE_FORK: u32 = 16;
+pub(crate) const ONE_FORK: u32 = 32;
 
 const PAGE: usize = 4096;
 
@@ -92,7 +94,7 @@ pub(crate) const fn usual_generation(state: u32) -> u32 {
 /// What a mutex or condition variable has of a state: which process it is, 0 in one that no fork leads to.
 #[inline(always)]
 pub(crate) const fn generation_of(state: u32) -> u32 {
-    state & !(CHOICES | RECORDED)
+    state & !(CHOICES | RECORDED | ASKED)
 }
 
 #[cfg(test)]
@@ -129,7 +131,7 @@ mod tests {
             for bits in 0..ONE_FORK {
                 let state = forks | bits;
                 // Any mutex of ours, of this process or of another one.
-                let is_possible = usual_shape(state) >> 32 & u64::from(CHOICES | RECORDED) == 0;
+                let is_possible = usual_shape(state) >> 32 & u64::from(CHOICES | RECORDED | ASKED) == 0;
                 assert_eq!(is_possible, bits == ONDECK, "{state:#x}");
                 assert_eq!(usual_generation(state) == generation_of(state), bits == ONDECK, "{state:#x}");
             }

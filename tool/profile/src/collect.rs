@@ -45,6 +45,8 @@ pub struct Collector {
     /// The same of those that may still become some.
     unopened: Vec<String>,
     bypassed: Option<BypassedProcesses>,
+    /// The process that is looked at for a while, and goes on.
+    looked_at: Option<u32>,
     symbols: Symbols,
     programs: Programs,
     last_snapshot_ns: Option<u64>,
@@ -86,6 +88,7 @@ impl Collector {
             unreadable: Vec::new(),
             unopened: Vec::new(),
             bypassed: None,
+            looked_at: None,
             symbols: Symbols::default(),
             programs: Programs::default(),
             last_snapshot_ns: None,
@@ -95,6 +98,11 @@ impl Collector {
     /// Tells which process the program began with: those that come from it and do not record become notes.
     pub fn begins_with(&mut self, pid: u32) {
         self.bypassed = Some(BypassedProcesses::new(pid));
+    }
+
+    /// Tells of which process the recordings are, which has begun before them and goes on after them.
+    pub fn looks_at(&mut self, pid: u32) {
+        self.looked_at = Some(pid);
     }
 
     /// Whether any process has recorded.

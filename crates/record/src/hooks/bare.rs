@@ -19,17 +19,18 @@
 //! Locks that come to be at one address one after the other are one lock here, as none says when it goes.
 
 use super::mutex::PendingRelease;
-use super::process::{self, Sleep, Source};
+use super::process::{self, Change, Sleep, Source};
 use super::wait::Wait;
 use crate::charging::Marks;
-use crate::files::RecordOptions;
+use crate::control;
 use crate::layout::NONE;
+use crate::options::RecordOptions;
 use crate::store::locks::near;
 use crate::store::{Recording, current};
 use crate::thread::{Hold, own};
 use crate::{modules, walk};
 use core::sync::atomic::{
-    AtomicU32, AtomicU64,
+    AtomicBool, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use std::sync::OnceLock;
@@ -41,32 +42,63 @@ static OPTIONS: OnceLock<RecordOptions> = OnceLock::new();
 /// The process that has tried to begin a recording; another one is our parent.
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
 
-/// Reads the environment and, if it asks for a recording, asks the loader and the allocator for what that takes. Whether it
-/// asks: if not, nothing else here is to be called. By one thread at a time, before locks are used that are to be recorded.
-#[must_use]
-pub fn prepare() -> bool {
+/// Reads the environment, and asks the loader and the allocator for what a recording takes. While `is_wished` is false,
+/// nothing else here is to be called: it is set if the environment asks, or later if an observer does. By one thread at a time,
+/// before locks are used that are to be recorded.
+pub fn prepare(is_wished: &'static AtomicBool) {
     // A program may have locks of Rust and those for C.
-    if OPTIONS.get().is_some() {
-        return true;
+    static IS_PREPARED: AtomicBool = AtomicBool::new(false);
+    if !IS_PREPARED.swap(true, Relaxed) {
+        process::ask_loader();
+        walk::ask_for_caches();
+        modules::ask_for_no_more_memory();
     }
-    let Some(options) = RecordOptions::of_environment() else { return false };
-    process::ask_loader();
-    walk::ask_for_caches();
-    modules::ask_for_no_more_memory();
-    OPTIONS.set(options).is_ok()
+    if let (None, Some(options)) = (OPTIONS.get(), RecordOptions::of_environment()) {
+        OPTIONS.get_or_init(|| options);
+    }
+    is_wished.store(OPTIONS.get().is_some(), Relaxed);
+    control::listen((&raw const *is_wished) as u64, 1);
 }
 
 /// The recording of this process, begun if there is none yet. Takes no lock and asks for no memory.
+#[inline(always)]
 fn recording() -> Option<&'static Recording> {
+    if control::has_come() {
+        obey();
+    }
     match current() {
-        None => start(OPTIONS.get()?),
+        None => start(),
         recording => recording,
     }
 }
 
 #[cold]
 #[inline(never)]
-fn start(options: &RecordOptions) -> Option<&'static Recording> {
+fn obey() {
+    process::obey(Some("ondeck"), Sleep::Told, Source::Program, |change| {
+        if change == Change::Ended {
+            wish_no_more();
+        }
+    });
+}
+
+/// Nothing is to be recorded until an observer asks.
+fn wish_no_more() {
+    for is_wished in control::bytes() {
+        is_wished.store(0, Relaxed);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn start() -> Option<&'static Recording> {
+    let Some(options) = OPTIONS.get() else {
+        // The child of a process that is recorded by order.
+        if !control::was_obeyed_here() {
+            wish_no_more();
+        }
+        return None;
+    };
     let pid = ondeck_core::kernel::process();
     let before = STARTED_BY.load(Relaxed);
     // Another thread is at it, or it has failed.
@@ -181,7 +213,7 @@ pub fn wait(address: u64) -> Option<Wait<'static>> {
 
 /// A wait for the lock at that address is over: the calling thread has it, and it is at that turn, or has given up.
 pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
-    let Some(recording) = current() else { return };
+    let Some(recording) = wait.recording() else { return };
     wait.write_down(recording, has_it);
     if !has_it {
         return;

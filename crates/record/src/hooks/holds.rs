@@ -1,7 +1,7 @@
 //! What a thread remembers of its own holds that are looked at: of locks that have no room for marks, and of those that
 //! many may have at once.
 
-use crate::charging::generation;
+use crate::charging::recording_number;
 use crate::layout::NONE;
 use crate::store::Recording;
 use crate::thread::{Hold, Holds, N_HOLDS, count_down, now_ns};
@@ -10,7 +10,7 @@ use crate::walk;
 impl Hold {
     /// That begins now; timed or not.
     pub(crate) fn new(address: u64, turn: u64, stack: u32, is_timed: bool) -> Self {
-        Hold { address, turn, from: now_ns(), is_timed, stack, generation: generation() }
+        Hold { address, turn, from: now_ns(), is_timed, stack, recording: recording_number() }
     }
 
     /// Whether it is of that turn, as far as that is known.
@@ -46,11 +46,11 @@ impl Holds {
 
     /// What a parent's thread held is nobody's here, and nobody ends it.
     fn forget_parents(&self) {
-        let generation = generation();
+        let recording = recording_number();
         let mut kept = 0;
         for at in 0..self.n.get() as usize {
             let hold = self.list[at].get();
-            if hold.generation == generation {
+            if hold.recording == recording {
                 self.list[kept].set(hold);
                 kept += 1;
             }
@@ -90,7 +90,6 @@ impl Holds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charging::Tag;
     use crate::layout::Header;
     use crate::thread::own;
 
@@ -118,7 +117,7 @@ mod tests {
         let holds = no_holds();
         let hold = |turn| Hold::new(LOCK, turn, NONE, true);
         holds.remember(hold(7));
-        holds.remember(Hold { generation: generation() ^ Tag::ONE_GENERATION, ..hold(8) });
+        holds.remember(Hold { recording: recording_number() ^ 1, ..hold(8) });
         assert_eq!(holds.take(LOCK).map(|hold| hold.turn), Some(7));
         assert!(holds.is_empty());
     }

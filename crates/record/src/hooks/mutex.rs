@@ -2,7 +2,9 @@
 
 use crate::charging::budget::{PERIOD, WAITS};
 use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
-use crate::charging::{Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record};
+use crate::charging::{
+    Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record, recording_number, still,
+};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::{Recording, current, locks};
@@ -226,7 +228,17 @@ impl Marks {
         });
         let held = timed_from.map(|from| between(from, now));
         let taken_by = hold.map_or(NONE, |hold| hold.stack);
-        Some(PendingRelease { number, now, woken: own().woken.get(), taken_by, charged, held, flag: 0 })
+        let in_recording = recording_number();
+        Some(PendingRelease {
+            number,
+            recording: in_recording,
+            now,
+            woken: own().woken.get(),
+            taken_by,
+            charged,
+            held,
+            flag: 0,
+        })
     }
 
     /// The calling thread is about to release the mutex at that address. What is to be done after that is in the answer; the
@@ -254,8 +266,16 @@ impl Marks {
             return None;
         };
         let taken_by = if tag & Tag::KNOWN != 0 { lock.taken_by.load(Relaxed) } else { NONE };
-        let mut pending =
-            PendingRelease { number, now, woken: own().woken.get(), taken_by, charged: None, held: None, flag: 0 };
+        let mut pending = PendingRelease {
+            number,
+            recording: recording_number(),
+            now,
+            woken: own().woken.get(),
+            taken_by,
+            charged: None,
+            held: None,
+            flag: 0,
+        };
         if tag & Tag::HOT != 0 {
             let charged = charge(lock, now);
             self.cool(lock);
@@ -286,6 +306,8 @@ fn note_victims(lock: &Lock, held_ns: u64) {
 #[derive(Debug)]
 pub struct PendingRelease {
     pub(crate) number: u32,
+    /// The number of the recording that it is of.
+    recording: u32,
     now: u64,
     /// What the calling thread had woken by then.
     woken: u64,
@@ -300,7 +322,7 @@ pub struct PendingRelease {
 impl PendingRelease {
     /// The mutex is released.
     pub fn done(self) {
-        let Some(recording) = current() else { return };
+        let Some(recording) = still(self.recording) else { return };
         let n_woken = own().woken.get().wrapping_sub(self.woken);
         if n_woken > 0 {
             if let Some(lock) = locks::lock(recording, self.number) {

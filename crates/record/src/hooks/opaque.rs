@@ -2,8 +2,8 @@
 //! told.
 
 use super::rwlock::Access;
-use crate::charging::SLEEP_NS;
 use crate::charging::budget::{Adaptive, OTHER_WAITS, WAITS};
+use crate::charging::{SLEEP_NS, recording_number, still};
 use crate::layout::{NONE, event, kind};
 use crate::store::ring::{Sample, push};
 use crate::store::waiters::{self, WaitTarget};
@@ -18,6 +18,8 @@ pub struct OpaqueWait {
     address: u64,
     kind: u32,
     event: u32,
+    /// The number of the recording that it began in.
+    recording: u32,
     from: u64,
     /// What it may cost to record it.
     of: &'static Adaptive,
@@ -47,7 +49,8 @@ impl OpaqueWait {
         let from = now_ns();
         let threshold = Threshold::draw(of.at(from));
         let slot = waiters::enter(recording, WaitTarget { address, lock: NONE, kind }, from);
-        Some(OpaqueWait { address, kind, event, from, of, threshold, stack: Cell::new(NONE), slot })
+        let recording = recording_number();
+        Some(OpaqueWait { address, kind, event, recording, from, of, threshold, stack: Cell::new(NONE), slot })
     }
 
     /// As [`begin`](Self::begin), for a lock that many may have.
@@ -60,7 +63,7 @@ impl OpaqueWait {
     /// Walks the stack, which takes some microseconds, if the wait is likely to be recorded.
     #[cold]
     pub fn look(&self) {
-        if let Some(recording) = current().filter(|_| self.threshold.is_below(SLEEP_NS)) {
+        if let Some(recording) = still(self.recording).filter(|_| self.threshold.is_below(SLEEP_NS)) {
             let from = now_ns();
             self.stack.set(walk::stack(recording));
             waiters::tell_stack(recording, self.slot, self.stack.get());
@@ -71,7 +74,7 @@ impl OpaqueWait {
     /// The calling thread does not come back from it: it ends, or jumps out of a signal handler. Or it never began.
     #[cold]
     pub fn leave(&self) {
-        if let Some(recording) = current() {
+        if let Some(recording) = still(self.recording) {
             waiters::leave(recording, self.slot);
         }
     }
@@ -79,7 +82,7 @@ impl OpaqueWait {
     /// It is over.
     #[cold]
     pub fn end(self) {
-        let Some(recording) = current() else { return };
+        let Some(recording) = still(self.recording) else { return };
         waiters::leave(recording, self.slot);
         if self.kind == kind::CONDITION {
             own().again.set((self.address, own().holds.left()));

@@ -1,6 +1,8 @@
 //! The process: it begins to record, forks, and ends.
 
-use crate::files::{self, RecordOptions};
+use crate::control::{self, answer, order};
+use crate::files;
+use crate::options::RecordOptions;
 use crate::store::{self, current, locks, stacks};
 use crate::{charging, layout, modules, thread, walk};
 
@@ -34,11 +36,12 @@ pub fn ask_loader() {
 /// a fork.
 pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) -> bool {
     thread::time_the_clock();
+    control::begin(false, 0);
     stacks::begin();
     locks::begin();
     walk::begin();
     modules::begin();
-    let is_exact = options.is_exact || source == Source::Program;
+    let is_exact = options.is_exact() || source == Source::Program;
     charging::begin(is_exact, sleep == Sleep::Told, options.rate, options.budget);
     let source = match source {
         Source::Library => layout::source::LIBRARY,
@@ -50,6 +53,64 @@ pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) 
         walk::stack(recording);
     }
     has_begun
+}
+
+/// What an order has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The process records from here on.
+    Begun,
+    /// It records no more.
+    Ended,
+    /// Nothing.
+    Nothing,
+}
+
+/// Does what an observer has ordered, see [`control`], and then `changed`, which has threads look at the recording or not,
+/// and stops the bell. Nothing, and false, if no order is there, or another thread has taken it. `lock` is the name of the lock
+/// that answers; `None` if that cannot be recorded.
+pub fn obey(lock: Option<&str>, sleep: Sleep, source: Source, changed: impl FnOnce(Change)) -> bool {
+    let wanted = control::take();
+    let (change, answer) = match wanted {
+        order::NOTHING => return false,
+        order::BEGIN => begin_by_order(lock, sleep, source),
+        _ if control::is_ordered() => {
+            end(wanted == order::ABANDON);
+            (Change::Ended, answer::ENDED)
+        }
+        _ => (Change::Nothing, answer::ENDED),
+    };
+    changed(change);
+    control::answer(answer);
+    true
+}
+
+fn begin_by_order(lock: Option<&str>, sleep: Sleep, source: Source) -> (Change, u32) {
+    let Some(lock) = lock else { return (Change::Nothing, answer::OTHER_LOCK) };
+    // There is one observer at a time: another one that has ordered a recording is gone.
+    if control::is_ordered() {
+        end(true);
+    }
+    if current().is_some() {
+        return (Change::Nothing, answer::RECORDED);
+    }
+    let options = control::begun_with();
+    *options = control::ordered();
+    if !start(options, lock, sleep, source) {
+        return (Change::Ended, answer::NO_FILE);
+    }
+    control::begin(true, thread::now_ns());
+    (Change::Begun, answer::BEGUN)
+}
+
+/// Ends the recording. Threads that are inside of it may still write into its file. Where nobody will read that, it is removed.
+fn end(is_abandoned: bool) {
+    let Some(recording) = current() else { return };
+    store::forget();
+    control::begin(false, 0);
+    if is_abandoned {
+        files::remove(control::begun_with(), (&raw const *recording).cast_mut().cast());
+    }
 }
 
 /// This process is the child of a fork: what it would find is its parent's.

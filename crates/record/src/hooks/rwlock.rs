@@ -149,7 +149,7 @@ impl Wait<'_> {
             self.end(has_it, address);
             return;
         }
-        let Some(recording) = current() else { return };
+        let Some(recording) = self.recording() else { return };
         let hold = Hold::new(address, 0, NONE, false);
         self.write_down(recording, has_it);
         if has_it {

@@ -2,7 +2,7 @@
 
 use crate::charging::budget::WAITS;
 use crate::charging::instants::Count;
-use crate::charging::{Marks, SLEEP_NS, Tag, is_exact, tells};
+use crate::charging::{Marks, SLEEP_NS, Tag, is_exact, recording_number, still, tells};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::waiters::{self, WaitTarget};
@@ -19,6 +19,8 @@ pub struct Wait<'a> {
     marks: &'a Marks,
     lock: &'a Lock,
     number: u32,
+    /// The number of the recording that it began in.
+    recording: u32,
     from: u64,
     /// It is recorded if it takes as long as that.
     threshold: Threshold,
@@ -50,7 +52,9 @@ impl Marks {
         let (stack, slot, outer) = (Cell::new(NONE), Cell::new(waiters::NOWHERE), Cell::new(ptr::null()));
         let from = now_ns();
         let threshold = Threshold::draw(WAITS.at(from));
-        let wait = Wait { marks: self, lock, number, from, threshold, flag: 0, stack, slot, outer };
+        let in_recording = recording_number();
+        let wait =
+            Wait { marks: self, lock, number, recording: in_recording, from, threshold, flag: 0, stack, slot, outer };
         let count = Count::now();
         self.settle(lock, from, count);
         let before = lock.waiting.fetch_add(waiting::one(wait.from), SeqCst);
@@ -75,7 +79,7 @@ impl Wait<'_> {
 
     /// It is over: the calling thread has the lock, or has given up. Gives how long it took, in ns.
     pub fn end(self, has_it: bool, address: u64) -> u64 {
-        let Some(recording) = current() else { return 0 };
+        let Some(recording) = self.recording() else { return 0 };
         let waited_ns = self.write_down(recording, has_it);
         if has_it {
             self.marks.taken_with_a_look(address, true);
@@ -91,9 +95,14 @@ impl Wait<'_> {
             own().wait.set(self.outer.get());
         }
         own().ready.set((0, 0));
-        if let Some(recording) = current() {
+        if let Some(recording) = self.recording() {
             self.write_down(recording, false);
         }
+    }
+
+    /// The one that it began in, if that goes on.
+    pub(super) fn recording(&self) -> Option<&'static Recording> {
+        still(self.recording)
     }
 
     pub(crate) fn write_down(&self, recording: &Recording, has_it: bool) -> u64 {
@@ -194,10 +203,14 @@ impl Wait<'_> {
 /// Looks at what the calling thread waits for, if it does and tells.
 #[inline]
 fn now_waiting(act: impl FnOnce(&Recording, &Wait<'_>)) {
-    let Some(recording) = current() else { return };
+    if current().is_none() {
+        return;
+    }
     // SAFETY: null, or in a frame of this thread that `told` has not left.
     if let Some(wait) = unsafe { own().wait.get().cast::<Wait<'static>>().as_ref() } {
-        act(recording, wait);
+        if let Some(recording) = wait.recording() {
+            act(recording, wait);
+        }
     }
 }
 

@@ -24,7 +24,7 @@
 
 use super::Recording;
 use crate::layout::{LENGTHS_AT, Slot, encoded};
-use crate::thread;
+use crate::{control, thread};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// What a sample tells; see [`crate::layout::event`].
@@ -42,6 +42,7 @@ pub(crate) struct Sample {
 }
 
 pub(crate) fn push(recording: &Recording, sample: Sample) {
+    control::look_for_observer(sample.at);
     let room = recording.ring.room;
     let mut head = recording.head.load(Relaxed); // record_ring: look
     // Ended by success, or by a full ring: each failure is another thread's success.

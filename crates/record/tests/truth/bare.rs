@@ -1,6 +1,6 @@
 //! Locks of the program itself, whose marks are in a table.
 
-use crate::common::{from_here, further_in, in_its_own_process, lock_at, pass, reader, samples, when};
+use crate::common::{from_here, further_in, in_its_own_process, lock_at, pass, prepare, reader, samples, when};
 use ondeck_record::layout::{event, kind};
 use ondeck_record::{OpaqueWait, PendingRelease, bare};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn events(directory: &Path) -> Vec<u32> {
 #[test]
 fn waits_and_holds_are_those_of_marks() {
     in_its_own_process("bare::waits_and_holds_are_those_of_marks", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         taken(Some(1), bare::is_due(), false);
         assert!(bare::remembers());
         let (waiting, came) = when(|| bare::wait(LOCK).unwrap());
@@ -51,7 +51,7 @@ fn waits_and_holds_are_those_of_marks() {
 #[test]
 fn what_is_waited_while_the_lock_is_free_is_charged_to_nobody() {
     in_its_own_process("bare::what_is_waited_while_the_lock_is_free_is_charged_to_nobody", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         let (waiting, came) = when(|| bare::wait(LOCK).unwrap());
         pass(300);
         // The lock has not told that somebody waits.
@@ -77,7 +77,7 @@ fn what_is_waited_while_the_lock_is_free_is_charged_to_nobody() {
 #[test]
 fn only_what_is_due_is_looked_at() {
     in_its_own_process("bare::only_what_is_due_is_looked_at", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         taken(Some(1), false, false);
         assert!(!bare::remembers() && !release(Some(1), false));
         assert!(reader(directory).has_locked().unwrap());
@@ -88,7 +88,7 @@ fn only_what_is_due_is_looked_at() {
 #[test]
 fn of_a_million_hardly_one_is_due() {
     in_its_own_process("bare::of_a_million_hardly_one_is_due", 1_000_000, |_| {
-        assert!(bare::prepare());
+        assert!(prepare());
         taken(Some(1), bare::is_due(), false);
         release(Some(1), false);
         let n_due = (0..100).filter(|_| bare::is_due()).count();
@@ -100,7 +100,7 @@ fn of_a_million_hardly_one_is_due() {
 #[test]
 fn what_another_has_ended_is_forgotten() {
     in_its_own_process("bare::what_another_has_ended_is_forgotten", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         // By its turn.
         taken(Some(3), true, false);
         assert!(!release(Some(5), false));
@@ -124,7 +124,7 @@ fn what_another_has_ended_is_forgotten() {
 #[test]
 fn who_gives_up_has_nothing() {
     in_its_own_process("bare::who_gives_up_has_nothing", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         let waiting = from_here(|| bare::wait(LOCK).unwrap());
         from_here(|| bare::waited(&waiting, false, LOCK, None));
         assert!(!bare::remembers());
@@ -141,7 +141,7 @@ fn who_gives_up_has_nothing() {
 #[test]
 fn locks_that_share_a_place_are_told_apart() {
     in_its_own_process("bare::locks_that_share_a_place_are_told_apart", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         let place = |address: u64| (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % (1 << 14);
         let same = (1..).map(|n| n * 64).filter(|address| place(*address) == place(64)).take(40);
         let addresses: Vec<u64> = same.collect();
@@ -161,7 +161,7 @@ fn locks_that_share_a_place_are_told_apart() {
 #[test]
 fn a_lock_that_was_never_looked_at_has_no_marks() {
     in_its_own_process("bare::a_lock_that_was_never_looked_at_has_no_marks", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         let place = |address: u64| (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % (1 << 14);
         let next = (1..).map(|n| LOCK + n * 64).find(|address| place(*address) == place(LOCK)).unwrap();
         let _waiting = from_here(|| bare::wait(LOCK).unwrap());
@@ -176,7 +176,7 @@ fn a_lock_that_was_never_looked_at_has_no_marks() {
 #[test]
 fn who_finds_that_nobody_waits_is_the_last_to_look() {
     in_its_own_process("bare::who_finds_that_nobody_waits_is_the_last_to_look", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         let waiting = from_here(|| bare::wait(LOCK).unwrap());
         from_here(|| bare::waited(&waiting, false, LOCK, None));
         assert!(release(Some(1), true) && !release(Some(2), true));
@@ -189,11 +189,11 @@ fn only_a_process_that_is_to_be_recorded_is_told_so() {
     in_its_own_process("bare::only_a_process_that_is_to_be_recorded_is_told_so", 1, |directory| {
         // SAFETY: this process has one thread.
         unsafe { std::env::remove_var("ONDECK_RECORD") };
-        assert!(!bare::prepare());
+        assert!(!prepare());
         // SAFETY: as above.
         unsafe { std::env::set_var("ONDECK_RECORD", directory) };
         // Twice, as each library in a program does it for its own locks.
-        assert_eq!([bare::prepare(), bare::prepare()], [true; 2]);
+        assert_eq!([prepare(), prepare()], [true; 2]);
         taken(None, bare::is_due(), false);
         assert!(release(None, false));
         assert_eq!(events(directory), [event::TAKE]);
@@ -205,7 +205,7 @@ fn only_a_process_that_is_to_be_recorded_is_told_so() {
 fn a_process_that_cannot_record_looks_again() {
     in_its_own_process("bare::a_process_that_cannot_record_looks_again", 1, |directory| {
         std::fs::remove_dir(directory).unwrap();
-        assert!(bare::prepare());
+        assert!(prepare());
         let n_until_due = || (0..100_000).take_while(|_| !bare::is_due()).count();
         assert_eq!(n_until_due(), 0);
         taken(None, true, false);
@@ -222,7 +222,7 @@ fn a_process_that_cannot_record_looks_again() {
 fn a_wait_follows_another_if_nothing_was_locked_between() {
     in_its_own_process("bare::a_wait_follows_another_if_nothing_was_locked_between", 1, |directory| {
         const CONDITION: u64 = LOCK + 64;
-        assert!(bare::prepare());
+        assert!(prepare());
         taken(None, bare::is_due(), false);
         let wait = || {
             release(None, false);
@@ -250,7 +250,7 @@ extern "C" fn compare(_: *const libc::c_void, _: *const libc::c_void) -> libc::c
 #[test]
 fn code_that_is_loaded_later_is_not_asked_for() {
     in_its_own_process("bare::code_that_is_loaded_later_is_not_asked_for", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         taken(None, true, false);
         assert!(release(None, false));
         let mut reader = reader(directory);
@@ -281,7 +281,7 @@ fn code_that_is_loaded_later_is_not_asked_for() {
 #[test]
 fn the_place_where_it_was_entered_is_there_again_after_an_inner_one() {
     in_its_own_process("bare::the_place_where_it_was_entered_is_there_again_after_an_inner_one", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         let mut has_inner = true;
         // Both times at one place, however the compiler arranges the calls.
         let mut enter = || {
@@ -309,7 +309,7 @@ fn the_place_where_it_was_entered_is_there_again_after_an_inner_one() {
 fn a_recording_that_cannot_begin_is_not_tried_again() {
     in_its_own_process("bare::a_recording_that_cannot_begin_is_not_tried_again", 1, |directory| {
         std::fs::remove_dir(directory).unwrap();
-        assert!(bare::prepare());
+        assert!(prepare());
         taken(None, true, false);
         std::fs::create_dir(directory).unwrap();
         for _ in 0..3 {

@@ -1,6 +1,9 @@
 //! One of many is looked at, and stands for the others.
 
-use crate::common::Mode::{Cheap, Exact, Told};
+use crate::common::{
+    Mode::{Cheap, Exact, Told},
+    prepare,
+};
 use crate::common::{in_its_own_process, pass, reader, samples, start};
 use ondeck_record::layout::event;
 use ondeck_record::{Marks, bare};
@@ -68,7 +71,7 @@ fn so_do_those_to_read_and_those_of_locks_without_marks() {
     const N: u32 = 20_000;
     const RATE: u64 = 20;
     in_its_own_process("chances::so_do_those_to_read_and_those_of_locks_without_marks", RATE, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         for turn in 0..u64::from(N) {
             let is_due = bare::is_due();
             if is_due || bare::remembers() {

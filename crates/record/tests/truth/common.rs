@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Names the test that this process is for.
@@ -174,4 +175,11 @@ pub(crate) fn n_allocated(act: impl FnOnce()) -> u64 {
     let before = N_ALLOCATED.with(Cell::get);
     act();
     N_ALLOCATED.with(Cell::get) - before
+}
+
+/// Prepares for locks without marks: whether the environment asks for a recording.
+pub(crate) fn prepare() -> bool {
+    static IS_WISHED: AtomicBool = AtomicBool::new(false);
+    ondeck_record::bare::prepare(&IS_WISHED);
+    IS_WISHED.load(Relaxed)
 }

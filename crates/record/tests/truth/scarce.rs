@@ -1,6 +1,6 @@
 //! Too little of something: memory, room on the disk, room on the stack.
 
-use crate::common::Mode::Exact;
+use crate::common::{Mode::Exact, prepare};
 use crate::common::{files, from_here, in_its_own_process, lock_at, n_allocated, reader, samples, start};
 use ondeck_record::layout::{Header, NONE, Slot, kind};
 use ondeck_record::{Marks, OpaqueWait, PendingRelease, bare};
@@ -80,7 +80,7 @@ fn what_comes_to_a_lock_asks_for_no_memory() {
 #[test]
 fn the_programs_own_recorder_asks_for_no_memory_once_it_is_prepared() {
     in_its_own_process("scarce::the_programs_own_recorder_asks_for_no_memory_once_it_is_prepared", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         const N: usize = 100;
         let n_asked = n_allocated(|| {
             for _ in 0..N {

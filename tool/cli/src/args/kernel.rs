@@ -16,12 +16,15 @@ pub(crate) struct KernelArgs {
     #[arg(long, conflicts_with_all = ["lock", "rate", "exact", "budget", "usdt", "library"])]
     pub(crate) futex: bool,
 
-    /// Watch a process that runs already, as --futex does
+    /// Profile a process that runs already
     ///
-    /// It stops at Ctrl-C, when the process ends, or after the time of --for. The process runs on undisturbed.
+    /// If it was started by `ondeck run`, or its locks are ondeck's with the feature `record`, the recorder in it is
+    /// switched on, and off again at the end. `ondeck run --lock glibc` leaves a program its own locks. Any other process
+    /// is watched from the kernel, as by --futex. It ends at Ctrl-C, with the process, or after the time of --for. The
+    /// process runs on.
     ///
     /// Example: sudo ondeck profile --pid $(pidof server) --for 30s
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["lock", "rate", "exact", "budget", "usdt", "library"])]
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["lock", "usdt", "library"])]
     pub(crate) pid: Option<u32>,
 
     /// With --pid: stop after this time, such as 500ms, 30s or 2m

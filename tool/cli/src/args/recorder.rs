@@ -1,6 +1,7 @@
 //! The flags of whatever runs a program with the recorder in it: `ondeck profile` and `ondeck top`.
 
 use clap::Args;
+use ondeck_launch::running::RecordOptions;
 use ondeck_launch::{Launch, Recording};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -69,14 +70,24 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl RecorderArgs {
+    fn millionths(&self) -> u64 {
+        const PER_PERCENT: f64 = 10_000.0;
+        if self.exact { 0 } else { (self.budget * PER_PERCENT) as u64 }
+    }
+
+    /// The same of a process that runs; `None` if the directory's path is too long.
+    pub(crate) fn options(&self, directory: &Path) -> Option<RecordOptions> {
+        let directory = directory.as_os_str().as_encoded_bytes();
+        RecordOptions::new(directory, self.rate.into(), self.max_mb.into(), self.millionths())
+    }
+
     /// A program that records into this directory.
     pub(crate) fn launch(&self, command: &[OsString], directory: &Path) -> Launch {
-        const PER_PERCENT: f64 = 10_000.0;
         let recording = Recording {
             directory: directory.to_owned(),
             rate: self.rate.into(),
             max_mb: self.max_mb.into(),
-            budget: if self.exact { 0 } else { (self.budget * PER_PERCENT) as u64 },
+            budget: self.millionths(),
         };
         Launch {
             command: command.to_vec(),

@@ -45,8 +45,7 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
 }
 
 /// Watches a process that runs already.
-pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
-    let outputs = Outputs::check(args)?;
+pub(super) fn attach(args: &ProfileArgs, pid: u32, outputs: Outputs) -> Result<(), Exit> {
     let orders = Orders::of_ours()?;
     let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     // To attach to all threads takes a while.

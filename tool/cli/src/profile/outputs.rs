@@ -21,6 +21,8 @@ pub(super) struct Outputs {
     is_printed: bool,
     each_lock: bool,
     n_snapshots: u32,
+    /// What each profile is to say beside its own notes.
+    notes: Vec<String>,
 }
 
 impl Outputs {
@@ -48,13 +50,23 @@ impl Outputs {
             }
         }
         let (format, is_printed, each_lock) = (args.format, args.out.is_none(), args.recorder.each_lock);
-        Ok(Outputs { files, format, is_printed, each_lock, n_snapshots: 0 })
+        Ok(Outputs { files, format, is_printed, each_lock, n_snapshots: 0, notes: Vec::new() })
+    }
+
+    /// Each profile says that, too.
+    pub(super) fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    fn noted(&self, mut profile: Profile) -> Profile {
+        profile.notes.extend(self.notes.iter().cloned());
+        shown(profile, self.each_lock)
     }
 
     /// What is to be written at the end. All files are tried; the first failure is told. Then the list is printed in any
     /// case: the run may have taken hours.
     pub(super) fn write_all(&self, profile: Profile) -> Result<(), Exit> {
-        let profile = &shown(profile, self.each_lock);
+        let profile = &self.noted(profile);
         let mut done = Ok(());
         for (form, _, file) in &self.files {
             let written = file.replace(&form(profile)).map_err(Exit::Failed);
@@ -72,7 +84,7 @@ impl Outputs {
 
     /// The same in other files; as a list if there are none. A failure does not end the program that runs.
     pub(super) fn write_snapshot(&mut self, profile: Profile) {
-        let profile = &shown(profile, self.each_lock);
+        let profile = &self.noted(profile);
         self.n_snapshots += 1;
         if self.files.is_empty() {
             return show(profile);

@@ -66,9 +66,10 @@ impl Collector {
         why::resolve(&mut profile, &builder.addressed);
         self.tell_of_gaps(&mut profile);
         profile.notes.extend(self.programs.notes(&profile));
-        if since == SampleRange::Start {
+        if since == SampleRange::Start && self.looked_at.is_none() {
             profile.notes.extend(still_running(&profile.processes));
-        } else {
+        }
+        if since != SampleRange::Start {
             profile.notes.push(SNAPSHOT.to_owned());
         }
         profile

@@ -1,0 +1,324 @@
+//! Orders from outside: an observer has this process begin to record, and end it, while it runs. `hooks` obeys; the observer is
+//! `ondeck profile --pid`.
+//!
+//! # How an order comes
+//! The observer has the right to write this process's memory. It finds [`Control`] by an ELF note that tells where that is,
+//! writes what is to be recorded, then the order, and then *rings*: it sets a bit in a byte at which each operation of a lock
+//! looks anyway. So it costs nothing where nobody gives an order. The next thread that comes along obeys, and all others go
+//! on meanwhile.
+//!
+//! | who | does |
+//! |---|---|
+//! | observer | clears `answer`, writes `options`, then `order`, then rings |
+//! | one thread | takes the order, alone, answers [`answer::UNDER_WAY`], does it, and answers again |
+//! | the library | stops the ringing: its locks record from there on, or no more |
+//! | observer | reads `answer`; beats while the recording goes on |
+//!
+//! Each write of the observer is a system call, and the one that rings is of one byte. It rings again until it is answered: the
+//! library may stop the bell for an order before. An order that nobody takes is taken back: by 0 in `order`, and if the
+//! answer is still 0 a while later, in the byte.
+//!
+//! # What was there before
+//! A lock that is held as a recording begins has no known holder: its hold is charged to the stack that releases it. A wait
+//! that is under way is not recorded. As a recording ends, threads are inside of it: what they write goes into its mapping, which
+//! stays. Each wait and hold has the [number](crate::charging::recording_number) of its recording, and tells nothing to
+//! another one.
+//!
+//! # An observer that dies
+//! It beats twice a second. Who writes a sample looks once a second whether it has. If it has not for some seconds, the recording
+//! ends, and its file is removed, with the directory. A process whose locks are not used writes nothing, so nobody need look.
+
+use crate::layout::MAGIC;
+use crate::options::RecordOptions;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{
+    AtomicU8, AtomicU32, AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+use ondeck_core::kernel;
+
+/// What an observer writes, and is answered. Zeros at first.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Control {
+    /// Of [`order`].
+    pub order: AtomicU32,
+    /// Of [`answer`].
+    pub answer: AtomicU32,
+    /// Another number each time the observer shows that it is there.
+    pub beats: AtomicU64,
+    /// How threads learn of an order.
+    pub bells: [Bell; Control::BELLS],
+    /// What is to be recorded. Written before the order, and read by who has taken that.
+    pub options: UnsafeCell<RecordOptions>,
+}
+
+// SAFETY: what is no atomic is read by the thread that has taken the order only, and written from outside before that.
+unsafe impl Sync for Control {}
+
+/// A bit in a byte at which each operation of some locks looks.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Bell {
+    /// The byte's address; 0 if there is none.
+    pub address: AtomicU64,
+    /// The bit, as a number.
+    pub bit: AtomicU64,
+}
+
+impl Control {
+    /// Most bells.
+    pub const BELLS: usize = 4;
+    /// The kind of the ELF note, by the name `ondeck`, that tells where it is. Its content is [`MAGIC`], and in 8 bytes how far
+    /// behind these it lies.
+    pub const NOTE: u32 = 2;
+}
+
+/// What an observer wants.
+pub mod order {
+    /// Nothing.
+    pub const NOTHING: u32 = 0;
+    /// That a recording begins.
+    pub const BEGIN: u32 = 1;
+    /// That it ends.
+    pub const END: u32 = 2;
+    /// The process's own: that it ends, as the observer seems to be gone.
+    pub const ABANDON: u32 = 3;
+}
+
+/// What came of an order.
+pub mod answer {
+    /// Nobody has taken it.
+    pub const NONE: u32 = 0;
+    /// A thread has.
+    pub const UNDER_WAY: u32 = 1;
+    /// The recording has begun.
+    pub const BEGUN: u32 = 2;
+    /// It has ended.
+    pub const ENDED: u32 = 3;
+    /// A file could not be made.
+    pub const NO_FILE: u32 = 4;
+    /// The process is recorded already, by who has started it.
+    pub const RECORDED: u32 = 5;
+    /// Its locks cannot be recorded.
+    pub const OTHER_LOCK: u32 = 6;
+}
+
+core::arch::global_asm!(
+    ".pushsection .bss.ondeck_record_control,\"aw\",@nobits",
+    ".balign 16",
+    ".hidden ondeck_record_control",
+    ".globl ondeck_record_control",
+    ".type ondeck_record_control, @object",
+    ".size ondeck_record_control, {size}",
+    "ondeck_record_control: .zero {size}",
+    ".popsection",
+    ".pushsection .note.ondeck.control,\"a\",@note",
+    ".balign 4",
+    ".long 7, 16, {kind}",
+    ".asciz \"ondeck\"",
+    ".byte 0",
+    ".quad {magic}",
+    ".quad ondeck_record_control - .",
+    ".popsection",
+    size = const size_of::<Control>(),
+    kind = const Control::NOTE,
+    magic = const MAGIC,
+);
+
+pub(crate) fn control() -> &'static Control {
+    unsafe extern "C" {
+        static ondeck_record_control: Control;
+    }
+    // SAFETY: zeros are a value of it, and all that is written is a value of its field.
+    unsafe { &ondeck_record_control }
+}
+
+/// Threads learn of orders by that bit of the byte at that address, which stays. More than [`Control::BELLS`] are ignored.
+pub fn listen(address: u64, bit: u8) {
+    let is_free = |bell: &&Bell| bell.address.load(Relaxed) == 0;
+    if let Some(bell) = control().bells.iter().find(is_free) {
+        bell.bit.store(bit.into(), Relaxed);
+        bell.address.store(address, Release);
+    }
+}
+
+/// Whether an order is there.
+#[inline(always)]
+pub(crate) fn has_come() -> bool {
+    control().order.load(Relaxed) != order::NOTHING
+}
+
+/// The process of which a thread obeys; 0 if none does. A child of a fork may find its parent's.
+static OBEYS: AtomicU32 = AtomicU32::new(0);
+
+/// The process that has taken the last order.
+static OBEYED_BY: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this process has taken one, and not its parent.
+pub(crate) fn was_obeyed_here() -> bool {
+    OBEYED_BY.load(Relaxed) == kernel::process()
+}
+
+/// The order that has come, which the calling thread takes: it is alone at it until it [answers](answer).
+pub(crate) fn take() -> u32 {
+    let control = control();
+    // Most who look find none, and need not write.
+    if !has_come() {
+        return order::NOTHING;
+    }
+    let (here, found) = (kernel::process(), OBEYS.load(Relaxed));
+    if found == here || OBEYS.compare_exchange(found, here, Acquire, Relaxed).is_err() {
+        return order::NOTHING;
+    }
+    let taken = control.order.swap(order::NOTHING, AcqRel);
+    match taken {
+        order::NOTHING => OBEYS.store(0, Release),
+        _ => {
+            OBEYED_BY.store(here, Relaxed);
+            control.answer.store(answer::UNDER_WAY, Relaxed);
+        }
+    }
+    taken
+}
+
+/// What came of the order that the calling thread has taken.
+pub(crate) fn answer(what: u32) {
+    control().answer.store(what, Release);
+    OBEYS.store(0, Release);
+}
+
+/// What the order that the calling thread has taken wants to be recorded.
+pub(crate) fn ordered() -> RecordOptions {
+    // SAFETY: written before the order; numbers, of which any is a value.
+    unsafe { *control().options.get() }.possible()
+}
+
+/// What the recording was begun with. The next order may have written other options into [`Control`].
+struct BegunWith(UnsafeCell<RecordOptions>);
+
+// SAFETY: used by the thread that has taken an order, which is alone.
+unsafe impl Sync for BegunWith {}
+
+static BEGUN_WITH: BegunWith = BegunWith(UnsafeCell::new(RecordOptions::NONE));
+
+/// By the thread that has taken an order.
+pub(crate) fn begun_with() -> &'static mut RecordOptions {
+    // SAFETY: it is alone, and keeps no reference until another one is.
+    unsafe { &mut *BEGUN_WITH.0.get() }
+}
+
+// -- Whether the observer is there --------------------------------------------------------------------------------------
+
+const EACH_NS: u64 = 1_000_000_000;
+/// Looks in a row that find no beat until it is taken for gone.
+const MOST_MISSED: u32 = 5;
+
+/// When to look next.
+static LOOK_AT: AtomicU64 = AtomicU64::new(u64::MAX);
+static LAST_BEATS: AtomicU64 = AtomicU64::new(0);
+static N_MISSED: AtomicU32 = AtomicU32::new(0);
+
+/// A recording begins; whether an observer has ordered it.
+pub(crate) fn begin(is_ordered: bool, now: u64) {
+    LAST_BEATS.store(control().beats.load(Relaxed), Relaxed);
+    N_MISSED.store(0, Relaxed);
+    LOOK_AT.store(if is_ordered { now + EACH_NS } else { u64::MAX }, Relaxed);
+}
+
+/// Whether the recording is one that an observer has ordered.
+pub(crate) fn is_ordered() -> bool {
+    LOOK_AT.load(Relaxed) != u64::MAX
+}
+
+/// A sample is written now.
+#[inline(always)]
+pub(crate) fn look_for_observer(now: u64) {
+    if now >= LOOK_AT.load(Relaxed) {
+        look_now(now);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn look_now(now: u64) {
+    let due = LOOK_AT.load(Relaxed);
+    if now < due || LOOK_AT.compare_exchange(due, now + EACH_NS, Relaxed, Relaxed).is_err() {
+        return;
+    }
+    let control = control();
+    let beats = control.beats.load(Relaxed);
+    if LAST_BEATS.swap(beats, Relaxed) != beats {
+        N_MISSED.store(0, Relaxed);
+    } else if N_MISSED.fetch_add(1, Relaxed) + 1 >= MOST_MISSED {
+        // An order of the observer's, which then lives, goes before.
+        if control.order.compare_exchange(order::NOTHING, order::ABANDON, AcqRel, Relaxed).is_ok() {
+            ring();
+        }
+    }
+}
+
+fn ring() {
+    for (bell, byte) in control().bells.iter().zip(bytes()) {
+        byte.fetch_or(bell.bit.load(Relaxed) as u8, Relaxed);
+    }
+}
+
+/// The bytes of the bells.
+pub(crate) fn bytes() -> impl Iterator<Item = &'static AtomicU8> {
+    let address = |bell: &Bell| bell.address.load(Acquire) as *const AtomicU8;
+    // SAFETY: null, or a byte of an atomic of the program's that stays.
+    control().bells.iter().map_while(move |bell| unsafe { address(bell).as_ref() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::alone;
+
+    #[test]
+    fn an_order_is_taken_once() {
+        let _alone = alone();
+        control().order.store(order::BEGIN, Relaxed);
+        let takers: Vec<_> = (0..4).map(|_| std::thread::spawn(take)).collect();
+        let taken: Vec<u32> = takers.into_iter().map(|taker| taker.join().unwrap()).collect();
+        assert_eq!(taken.iter().filter(|order| **order == order::BEGIN).count(), 1, "{taken:?}");
+        assert_eq!(control().answer.load(Relaxed), answer::UNDER_WAY);
+        // Another one waits until that is done.
+        control().order.store(order::END, Relaxed);
+        assert_eq!(take(), order::NOTHING);
+        answer(answer::BEGUN);
+        assert_eq!(take(), order::END);
+        answer(answer::ENDED);
+    }
+
+    #[test]
+    fn an_observer_that_does_not_beat_for_some_seconds_is_gone() {
+        static BYTE: AtomicU8 = AtomicU8::new(1);
+        let _alone = alone();
+        let control = control();
+        listen((&raw const BYTE) as u64, 4);
+        begin(true, 0);
+        let seconds = |n: u64| (1..=n).map(|second| second * EACH_NS);
+        let gone = || control.order.load(Relaxed) == order::ABANDON;
+        for now in seconds(20) {
+            control.beats.fetch_add(1, Relaxed);
+            look_for_observer(now);
+            assert!(!gone());
+        }
+        // Many samples of a second are one look.
+        (0..100).for_each(|_| look_for_observer(20 * EACH_NS + 1));
+        for now in seconds(4) {
+            look_for_observer(20 * EACH_NS + now);
+            assert!(!gone() && BYTE.load(Relaxed) == 1);
+        }
+        look_for_observer(25 * EACH_NS);
+        assert!(gone() && BYTE.load(Relaxed) == 5);
+        assert_eq!(take(), order::ABANDON);
+        answer(answer::ENDED);
+        begin(false, 0);
+        look_for_observer(u64::MAX - 1);
+        assert_eq!((take(), is_ordered()), (order::NOTHING, false));
+        control.bells[0].address.store(0, Relaxed);
+    }
+}

@@ -1,0 +1,245 @@
+//! Processes that run already and have the recorder in them: it is found, switched on, and off again. The protocol is in
+//! [`ondeck_record::control`], whose observer this is.
+
+mod memory;
+
+use memory::Memory;
+pub use ondeck_record::RecordOptions;
+use ondeck_record::control::{Bell, Control, answer, order};
+use std::fmt;
+use std::io;
+use std::mem::offset_of;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Why a process is not recorded.
+#[derive(Debug)]
+pub enum NotRecorded {
+    /// No recorder is in it: it was not started by `ondeck run`, and has no locks that can record.
+    NoRecorder,
+    /// Its memory may not be written.
+    NotAllowed(io::Error),
+    /// Its recorder is of another version, whose recordings begin with these bytes.
+    OtherVersion(u64),
+    /// Another observer records it.
+    Observed,
+    /// It is recorded from its start on.
+    FromItsStart,
+    /// Its locks cannot be recorded.
+    OtherLock,
+    /// It cannot make a file for the recording.
+    NoFile,
+    /// No thread of it has used a lock for that time.
+    Idle(Duration),
+}
+
+impl fmt::Display for NotRecorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotRecorded::NoRecorder => f.write_str("no recorder is in the process"),
+            NotRecorded::NotAllowed(error) => write!(f, "its memory may not be written: {error}"),
+            NotRecorded::OtherVersion(_) => f.write_str("the recorder in the process is of another version of ondeck"),
+            NotRecorded::Observed => f.write_str("another ondeck records it just now"),
+            NotRecorded::FromItsStart => f.write_str("it is recorded already, since it was started"),
+            NotRecorded::OtherLock => f.write_str(
+                "it runs with a lock that cannot be recorded; accepted: ondeck run with --lock ondeck or glibc",
+            ),
+            NotRecorded::NoFile => f.write_str("it cannot make a file for its recording"),
+            NotRecorded::Idle(time) => write!(f, "no thread of it has used a lock for {:.0} s", time.as_secs_f64()),
+        }
+    }
+}
+
+impl std::error::Error for NotRecorded {}
+
+/// A process with the recorder in it. Records until this is dropped, or [`end`](Self::end).
+#[derive(Debug)]
+pub struct RunningProcess {
+    recorders: Arc<[Recorder]>,
+    /// Those that record.
+    begun: Vec<usize>,
+    heart: Option<Heart>,
+    /// Its name is taken as long as this is here, so there is one observer at a time.
+    _only: UnixListener,
+}
+
+impl RunningProcess {
+    /// The recorders of that process.
+    pub fn find(pid: u32) -> Result<Self, NotRecorded> {
+        let memory = Arc::new(Memory::of(pid)?);
+        let recorders = memory.recorders().into_iter().map(|control| Recorder { memory: memory.clone(), control });
+        let recorders: Arc<[Recorder]> = recorders.collect();
+        if recorders.is_empty() {
+            return Err(memory.other_version().map_or(NotRecorded::NoRecorder, NotRecorded::OtherVersion));
+        }
+        let name = SocketAddr::from_abstract_name(format!("ondeck-observer-{pid}")).map_err(NotRecorded::NotAllowed)?;
+        let only = UnixListener::bind_addr(&name).map_err(|_| NotRecorded::Observed)?;
+        Ok(RunningProcess { recorders, begun: Vec::new(), heart: None, _only: only })
+    }
+
+    /// Has it record what `options` say. Returns once it does; if it has several recorders, once those do that can.
+    pub fn begin(&mut self, options: &RecordOptions) -> Result<(), NotRecorded> {
+        /// A server that does nothing may use a lock each second.
+        const PATIENCE: Duration = Duration::from_secs(3);
+        let until = Instant::now() + PATIENCE;
+        self.recorders.iter().try_for_each(|recorder| recorder.order(order::BEGIN, Some(options)))?;
+        let mut why = NotRecorded::Idle(PATIENCE);
+        for (at, recorder) in self.recorders.iter().enumerate() {
+            match recorder.answer_until(until)? {
+                answer::BEGUN => self.begun.push(at),
+                answer::RECORDED => why = NotRecorded::FromItsStart,
+                answer::OTHER_LOCK => why = NotRecorded::OtherLock,
+                answer::NO_FILE => why = NotRecorded::NoFile,
+                _ => {}
+            }
+        }
+        if self.begun.is_empty() {
+            return Err(why);
+        }
+        self.heart = Heart::of(self.recorders.clone()).ok();
+        Ok(())
+    }
+
+    /// Has it record no more. What it has recorded can be read then.
+    pub fn end(&mut self) {
+        /// A process that uses no lock need not end; it does at its next one, as nobody beats any more.
+        const PATIENCE: Duration = Duration::from_millis(500);
+        let until = Instant::now() + PATIENCE;
+        let begun = std::mem::take(&mut self.begun);
+        let recorders = || begun.iter().map(|at| &self.recorders[*at]);
+        // Of a process that has ended nothing need be told.
+        recorders().for_each(|recorder| drop(recorder.order(order::END, None)));
+        recorders().for_each(|recorder| drop(recorder.answer_until(until)));
+        self.heart = None;
+    }
+}
+
+impl Drop for RunningProcess {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// One recorder: the library's that was loaded before the program, or the program's own.
+#[derive(Debug)]
+struct Recorder {
+    memory: Arc<Memory>,
+    /// The address of its [`Control`].
+    control: u64,
+}
+
+impl Recorder {
+    fn order(&self, order: u32, options: Option<&RecordOptions>) -> Result<(), NotRecorded> {
+        self.write(offset_of!(Control, answer), &answer::NONE.to_ne_bytes())?;
+        if let Some(options) = options {
+            self.write(offset_of!(Control, options), options.as_bytes())?;
+        }
+        self.write(offset_of!(Control, order), &order.to_ne_bytes())?;
+        self.ring()
+    }
+
+    /// The answer, or that there is none until then; in that case the order is taken back.
+    fn answer_until(&self, until: Instant) -> Result<u32, NotRecorded> {
+        /// A thread that has taken an order says so at once, unless it loses its core.
+        const SURELY: Duration = Duration::from_millis(100);
+        loop {
+            match self.answer()? {
+                answer::NONE if Instant::now() >= until => break,
+                answer::NONE => self.ring()?,
+                answer::UNDER_WAY => {}
+                answer => return Ok(answer),
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.write(offset_of!(Control, order), &order::NOTHING.to_ne_bytes())?;
+        std::thread::sleep(SURELY);
+        let answer = self.answer()?;
+        if answer == answer::NONE {
+            self.silence()?;
+        }
+        Ok(answer)
+    }
+
+    fn answer(&self) -> Result<u32, NotRecorded> {
+        self.memory.word(self.control + offset_of!(Control, answer) as u64)
+    }
+
+    fn beat(&self, beats: u64) {
+        // Of a process that has ended nothing need be told.
+        let _ = self.write(offset_of!(Control, beats), &beats.to_ne_bytes());
+    }
+
+    fn ring(&self) -> Result<(), NotRecorded> {
+        self.set(|byte, bit| byte | bit)
+    }
+
+    fn silence(&self) -> Result<(), NotRecorded> {
+        self.set(|byte, bit| byte & !bit)
+    }
+
+    /// Changes the bits by which threads learn of orders, one byte at a time.
+    fn set(&self, change: impl Fn(u8, u8) -> u8) -> Result<(), NotRecorded> {
+        for at in 0..Control::BELLS {
+            let bell = self.control + (offset_of!(Control, bells) + at * size_of::<Bell>()) as u64;
+            let address: u64 = self.memory.word(bell + offset_of!(Bell, address) as u64)?;
+            if address == 0 {
+                break;
+            }
+            let bit: u8 = self.memory.word(bell + offset_of!(Bell, bit) as u64)?;
+            let before: u8 = self.memory.word(address)?;
+            let after = change(before, bit);
+            if after != before {
+                self.memory.write(address, &[after])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, at: usize, bytes: &[u8]) -> Result<(), NotRecorded> {
+        self.memory.write(self.control + at as u64, bytes)
+    }
+}
+
+/// Shows the recorders that their observer is there. A thread of its own: to find names may take an observer long.
+#[derive(Debug)]
+struct Heart {
+    stops: Arc<AtomicBool>,
+    beats: Option<JoinHandle<()>>,
+}
+
+/// The same observer may begin again: no two beats of it are one number.
+static BEATS: Mutex<u64> = Mutex::new(0);
+
+impl Heart {
+    fn of(recorders: Arc<[Recorder]>) -> io::Result<Self> {
+        const GAP: Duration = Duration::from_millis(500);
+        let stops = Arc::new(AtomicBool::new(false));
+        let is_over = stops.clone();
+        let started = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos() as u64);
+        let beat = move || {
+            while !is_over.load(Relaxed) {
+                let mut beats = BEATS.lock().unwrap_or_else(PoisonError::into_inner);
+                *beats += 1;
+                recorders.iter().for_each(|recorder| recorder.beat(started.wrapping_add(*beats)));
+                drop(beats);
+                std::thread::park_timeout(GAP);
+            }
+        };
+        let beats = std::thread::Builder::new().name("beats".to_owned()).spawn(beat)?;
+        Ok(Heart { stops, beats: Some(beats) })
+    }
+}
+
+impl Drop for Heart {
+    fn drop(&mut self) {
+        self.stops.store(true, Relaxed);
+        if let Some(beats) = self.beats.take() {
+            beats.thread().unpark();
+            let _ = beats.join();
+        }
+    }
+}
