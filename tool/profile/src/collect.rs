@@ -10,6 +10,8 @@ mod contents;
 #[cfg(test)]
 mod damage;
 pub(crate) mod holders;
+mod looked_at;
+mod numbers;
 mod run;
 mod stack;
 pub(crate) mod totals;
@@ -22,6 +24,7 @@ use causes::SHORT_NS;
 use clock::Clock;
 use contents::{Contents, name_of};
 use holders::Holders;
+use looked_at::LookedAt;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::{Dropped, ReadError, Reader, Waiter};
 pub use run::Run;
@@ -30,6 +33,7 @@ pub(crate) use stack::Stack;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use totals::Totals;
 
@@ -46,7 +50,7 @@ pub struct Collector {
     unopened: Vec<String>,
     bypassed: Option<BypassedProcesses>,
     /// The process that is looked at for a while, and goes on.
-    looked_at: Option<u32>,
+    looked_at: Option<Arc<LookedAt>>,
     symbols: Symbols,
     programs: Programs,
     last_snapshot_ns: Option<u64>,
@@ -56,6 +60,8 @@ pub struct Collector {
 #[derive(Debug)]
 struct Recording {
     contents: Contents,
+    /// Of which process it is, if it was not started by us.
+    looked_at: Option<Arc<LookedAt>>,
     clock: Clock,
     /// By the number of the lock: from the start, and since the last snapshot.
     locks: BTreeMap<u32, Totals>,
@@ -102,7 +108,7 @@ impl Collector {
 
     /// Tells of which process the recordings are, which has begun before them and goes on after them.
     pub fn looks_at(&mut self, pid: u32) {
-        self.looked_at = Some(pid);
+        self.looked_at = Some(Arc::new(LookedAt::new(pid)));
     }
 
     /// Whether any process has recorded.
@@ -186,9 +192,13 @@ impl Collector {
         let mut opened: Vec<Recording> = Vec::new();
         for path in paths {
             match Reader::open(&path) {
-                Ok(reader) => {
+                Ok(mut reader) => {
                     self.seen.insert(path);
-                    opened.push(Recording::new(reader, &self.run, now_ns));
+                    if let Some(process) = &self.looked_at {
+                        reader.about.pid = process.pid;
+                    }
+                    let recording = Recording::new(reader, &self.run, now_ns);
+                    opened.push(Recording { looked_at: self.looked_at.clone(), ..recording });
                 }
                 // It may have been begun just now.
                 Err(error) if is_older_than_a_second(&path) && may_open() => {
@@ -209,6 +219,7 @@ impl Recording {
         let last_ns = clock.since(reader.about.started_ns);
         Recording {
             contents: Contents::of(reader),
+            looked_at: None,
             clock,
             locks: BTreeMap::new(),
             recent: BTreeMap::new(),

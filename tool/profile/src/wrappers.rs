@@ -53,7 +53,7 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("std::", "thread::park thread::JoinInner:: thread::JoinHandle:: \
         thread::lifecycle::JoinInner:: thread::join_handle:: sys:: sys_common::"),
     ("", "parking_lot:: parking_lot_core:: lock_api::"),
-    ("core::", "ptr::drop_in_place mem::drop"),
+    ("core::", "ptr::drop_in_place mem::drop sync::atomic::"),
     // Go's runtime.
     ("", "runtime.futex runtime.notesleep runtime.notetsleep runtime.mPark runtime.stopm"),
     // Libraries that programs take their mutexes from.

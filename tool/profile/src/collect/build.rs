@@ -4,6 +4,7 @@ mod stacks;
 mod why;
 
 use super::bypassed::BypassedProcesses;
+use super::looked_at::LookedAt;
 use super::totals::Totals;
 use super::{Collector, Recording, SNAPSHOT, Stack, meaning};
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
@@ -192,7 +193,9 @@ impl<'a> Builder<'a> {
             },
             about.source,
         );
-        let modules: Vec<Module> = recording.contents.modules()?.into_iter().map(module).collect();
+        let modules = recording.contents.modules()?.into_iter();
+        let looked_at = recording.looked_at.as_deref();
+        let modules: Vec<Module> = modules.map(|one| module(one, looked_at)).collect();
         let names = recording.contents.names()?;
         let mut image =
             Image { recording, number, process, modules, names, stacks: HashMap::new(), callees: HashMap::new() };
@@ -405,7 +408,8 @@ impl Image<'_> {
     }
 }
 
-fn module(module: read::Module) -> Module {
+fn module(module: read::Module, looked_at: Option<&LookedAt>) -> Module {
     let read::Module { path, start, end, bias, build_id, stamp } = module;
-    Module { path, bias, start, end, build_id, source: Source::Path(stamp) }
+    let source = looked_at.and_then(|process| process.open(&path)).map_or(Source::Path(stamp), Source::Open);
+    Module { path, bias, start, end, build_id, source }
 }

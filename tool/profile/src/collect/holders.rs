@@ -14,6 +14,7 @@
 //! that has grown from its first look to the first one after it.
 
 use super::clock::Clock;
+use super::numbers::ThreadNumbers;
 use crate::profile::State;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{ReadError, Reader, Waiter};
@@ -79,6 +80,8 @@ struct HolderSample {
 pub(super) struct Holders {
     /// Where the kernel tells of the process, once that was asked; `None` inside if it cannot be looked at.
     process: Option<Option<PathBuf>>,
+    /// What its threads are called here.
+    numbers: ThreadNumbers,
     /// Of the lock with a number: where its memory says who has it, and whether it is for several.
     owners: HashMap<u32, (u64, bool)>,
     looks: BTreeMap<u32, VecDeque<HolderSample>>,
@@ -110,11 +113,12 @@ impl ThreadSamples {
     /// To look at more takes too long.
     const MOST: usize = 64;
 
-    fn list(&mut self, pid: u32, now: u64) -> Vec<u32> {
+    fn list(&mut self, pid: u32, numbers: &ThreadNumbers, now: u64) -> Vec<u32> {
         const AGAIN_NS: u64 = 50_000_000;
         if self.at.is_none_or(|at| now.saturating_sub(at) >= AGAIN_NS) {
             self.threads = threads(pid);
             self.threads.truncate(Self::MOST);
+            self.threads.iter_mut().for_each(|thread| *thread = numbers.there(*thread));
             self.looks.retain(|thread, _| self.threads.contains(thread));
             self.at = Some(now);
         }
@@ -180,7 +184,7 @@ impl Holders {
 
     fn look_at_suspects(&mut self, reader: &Reader, waiters: &[Waiter], now: u64) {
         let Some(process) = self.process(reader) else { return };
-        for thread in self.suspects.list(reader.about.pid, now) {
+        for thread in self.suspects.list(reader.about.pid, &self.numbers, now) {
             let Some(doing) = self.doing(&process, waiters, thread) else { continue };
             if doing == Activity::Computing {
                 self.note_delay(&process, thread, now);
@@ -195,7 +199,9 @@ impl Holders {
         const AGAIN_NS: u64 = 500_000_000;
         let opaque = |waiter: &&Waiter| waiter.lock == NONE;
         if let Some(Some(process)) = self.process.as_ref().filter(|_| !is_gone && now >= self.asked_at + AGAIN_NS) {
-            let has_ended = |waiter: &&Waiter| !process.join(format!("task/{}", waiter.thread)).exists();
+            let numbers = &mut self.numbers;
+            let mut task = |waiter: &Waiter| format!("task/{}", numbers.here(waiter.thread));
+            let has_ended = |waiter: &&Waiter| !process.join(task(waiter)).exists();
             let ended = waiters.iter().filter(opaque).filter(has_ended);
             self.ended = ended.map(|waiter| (waiter.thread, waiter.since)).collect();
             self.asked_at = now;
@@ -218,7 +224,7 @@ impl Holders {
         let is_known = self.sleepers.get(&thread).is_some_and(|known| now.saturating_sub(known.at) < AGAIN_NS);
         if !is_known
             && self.stacks.len() < MOST
-            && let Some(addresses) = ondeck_trace::stack_of_sleeper(pid, thread)
+            && let Some(addresses) = ondeck_trace::stack_of_sleeper(pid, self.numbers.here(thread))
         {
             self.sleepers.insert(thread, Sleeper { at: now, stack: self.stacks.len() as u32 });
             self.stacks.push(addresses);
@@ -254,7 +260,7 @@ impl Holders {
         if let Some(known) = self.threads.get(&thread) {
             return ask(known);
         }
-        let mut new = Thread::new(process, thread);
+        let mut new = Thread::new(process, self.numbers.here(thread));
         let answer = ask(&new);
         if new.keep() {
             self.threads.insert(thread, new);
@@ -334,7 +340,8 @@ impl Holders {
         if span == 0 { 0.0 } else { (after.saturating_sub(*before) as f64 / span as f64).min(1.0) }
     }
 
-    /// Where the kernel tells of the process. One that has another number here, as in a container, is not looked at.
+    /// Where the kernel tells of the process. One that has another number here, as in a container, is not looked at, unless
+    /// the recording was given that number.
     fn process(&mut self, reader: &Reader) -> Option<PathBuf> {
         let find = || {
             let process = PathBuf::from(format!("/proc/{}", reader.about.pid));
@@ -342,7 +349,11 @@ impl Holders {
             let name = reader.path().file_name()?.as_encoded_bytes();
             maps.windows(name.len()).any(|bytes| bytes == name).then_some(process)
         };
-        self.process.get_or_insert_with(find).clone()
+        if self.process.is_none() {
+            self.process = Some(find());
+            self.numbers = ThreadNumbers::of(reader.about.pid);
+        }
+        self.process.clone().flatten()
     }
 
     /// Where the memory of a lock says which thread has it, and whether others may have it that are not there; `None` for

@@ -1,0 +1,30 @@
+//! A process that is looked at for a while: its number here, and its files where they are others than ours.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Such a process.
+#[derive(Debug)]
+pub(super) struct LookedAt {
+    pub(super) pid: u32,
+    /// Its root, which is there also once it has ended, if it has one of its own.
+    root: Option<File>,
+}
+
+impl LookedAt {
+    pub(super) fn new(pid: u32) -> Self {
+        let of = |process: &str, what: &str| std::fs::read_link(format!("/proc/{process}/{what}")).ok();
+        let is_own = ["ns/mnt", "root"].into_iter().any(|what| of("self", what) != of(&pid.to_string(), what));
+        let root = is_own.then(|| File::open(format!("/proc/{pid}/root")).ok()).flatten();
+        LookedAt { pid, root }
+    }
+
+    /// The file that has that path there, if files there are others than here.
+    pub(super) fn open(&self, path: &Path) -> Option<Arc<File>> {
+        let root = self.root.as_ref()?;
+        let path = Path::new("/proc/self/fd").join(root.as_raw_fd().to_string()).join(path.strip_prefix("/").ok()?);
+        File::open(path).ok().map(Arc::new)
+    }
+}
