@@ -546,8 +546,8 @@ pub(crate) struct ProfileArgs {
     ///
     /// Put -- before the program.
     #[arg(
-        required_unless_present = "pid",
-        conflicts_with = "pid",
+        required_unless_present_any = ["pid", "cgroup"],
+        conflicts_with_all = ["pid", "cgroup"],
         trailing_var_arg = true,
         allow_hyphen_values = true,
         value_name = "PROGRAM"

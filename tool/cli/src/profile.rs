@@ -2,6 +2,7 @@
 
 pub(crate) mod kernel;
 mod outputs;
+mod place;
 mod run;
 mod running;
 mod signals;
@@ -26,6 +27,9 @@ use std::time::{Duration, Instant};
 pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     if args.trial.is_wanted {
         return trial::run(args);
+    }
+    if let Some(name) = &args.kernel.cgroup {
+        return running::attach_to_cgroup(args, name);
     }
     if args.kernel.length.is_some() && args.kernel.pid.is_none() {
         let what = "--for needs a process that runs already; accepted: ondeck profile --pid PID --for 30s";

@@ -39,7 +39,8 @@ use totals::Totals;
 
 /// The recordings of a directory, read as they grow.
 pub struct Collector {
-    directory: PathBuf,
+    /// Where recordings are, and of which process, if they are of one that we did not start.
+    directories: Vec<(PathBuf, Option<Arc<LookedAt>>)>,
     run: Run,
     /// Files that were looked at.
     seen: BTreeSet<PathBuf>,
@@ -49,8 +50,6 @@ pub struct Collector {
     /// The same of those that may still become some.
     unopened: Vec<String>,
     bypassed: Option<BypassedProcesses>,
-    /// The process that is looked at for a while, and goes on.
-    looked_at: Option<Arc<LookedAt>>,
     symbols: Symbols,
     programs: Programs,
     last_snapshot_ns: Option<u64>,
@@ -86,15 +85,21 @@ struct Recording {
 impl Collector {
     /// For the recordings that will be in that directory.
     pub fn new(directory: &Path, run: Run) -> Self {
+        let mut collector = Self::of_running(run);
+        collector.directories.push((directory.to_owned(), None));
+        collector
+    }
+
+    /// For recordings of processes that have begun before and go on after them, see [`looks_at`](Self::looks_at).
+    pub fn of_running(run: Run) -> Self {
         Collector {
-            directory: directory.to_owned(),
+            directories: Vec::new(),
             run,
             seen: BTreeSet::new(),
             recordings: Vec::new(),
             unreadable: Vec::new(),
             unopened: Vec::new(),
             bypassed: None,
-            looked_at: None,
             symbols: Symbols::default(),
             programs: Programs::default(),
             last_snapshot_ns: None,
@@ -106,9 +111,9 @@ impl Collector {
         self.bypassed = Some(BypassedProcesses::new(pid));
     }
 
-    /// Tells of which process the recordings are, which has begun before them and goes on after them.
-    pub fn looks_at(&mut self, pid: u32) {
-        self.looked_at = Some(Arc::new(LookedAt::new(pid)));
+    /// The process of that number here will record in that directory.
+    pub fn looks_at(&mut self, pid: u32, directory: &Path) {
+        self.directories.push((directory.to_owned(), Some(Arc::new(LookedAt::new(pid)))));
     }
 
     /// Whether any process has recorded.
@@ -181,9 +186,15 @@ impl Collector {
 
     fn look_for_files(&mut self, now_ns: u64) {
         self.unopened.clear();
-        let entries = match std::fs::read_dir(&self.directory) {
+        for (directory, looked_at) in self.directories.clone() {
+            self.look_for_files_in(&directory, looked_at.as_ref(), now_ns);
+        }
+    }
+
+    fn look_for_files_in(&mut self, directory: &Path, looked_at: Option<&Arc<LookedAt>>, now_ns: u64) {
+        let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
-            Err(error) => return self.unopened.push(format!("{}: {error}", self.directory.display())),
+            Err(error) => return self.unopened.push(format!("{}: {error}", directory.display())),
         };
         let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
         let mut paths: Vec<PathBuf> =
@@ -194,11 +205,11 @@ impl Collector {
             match Reader::open(&path) {
                 Ok(mut reader) => {
                     self.seen.insert(path);
-                    if let Some(process) = &self.looked_at {
+                    if let Some(process) = looked_at {
                         reader.about.pid = process.pid;
                     }
                     let recording = Recording::new(reader, &self.run, now_ns);
-                    opened.push(Recording { looked_at: self.looked_at.clone(), ..recording });
+                    opened.push(Recording { looked_at: looked_at.cloned(), ..recording });
                 }
                 // It may have been begun just now.
                 Err(error) if is_older_than_a_second(&path) && may_open() => {

@@ -27,7 +27,16 @@ pub(crate) struct KernelArgs {
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["lock", "usdt", "library"])]
     pub(crate) pid: Option<u32>,
 
-    /// With --pid: stop after this time, such as 500ms, 30s or 2m
+    /// Profile all processes of a control group that have the recorder, as a container's
+    ///
+    /// NAME is a path as /proc/PID/cgroup has it, or one of its parts: a container's id, of which twelve digits are
+    /// enough, or a service. Processes that begin later are left out.
+    ///
+    /// Example: sudo ondeck profile --cgroup $(docker inspect -f '{{.Id}}' web) --for 30s
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "futex", "lock", "usdt", "library"])]
+    pub(crate) cgroup: Option<String>,
+
+    /// With --pid or --cgroup: stop after this time, such as 500ms, 30s or 2m
     #[arg(long = "for", value_name = "TIME", value_parser = choice::duration)]
     pub(crate) length: Option<std::time::Duration>,
 }

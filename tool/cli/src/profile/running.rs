@@ -1,7 +1,9 @@
-//! `ondeck profile --pid` of a process with the recorder in it, which is switched on and off again.
+//! `ondeck profile --pid` and `--cgroup`: processes that run already. In those that have the recorder it is switched on and off
+//! again.
 
 use super::kernel::{self, Life, command_of};
 use super::outputs::Outputs;
+use super::place::Place;
 use super::run::{begun, now_ns};
 use super::signals::{Orders, end_at_once};
 use crate::args::ProfileArgs;
@@ -9,23 +11,20 @@ use crate::exit::Exit;
 use crate::terminal::say;
 use ondeck_launch::running::{NotRecorded, RunningProcess};
 use ondeck_profile::Collector;
-use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, openat};
-use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Records it, or watches it from the kernel if that cannot be.
+/// Records a process, or watches it from the kernel if that cannot be.
 pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
     if args.kernel.futex {
         return kernel::attach(args, pid, outputs);
     }
-    match RecordedProcess::begin(args, pid) {
-        Ok(recorded) => recorded?.watch(args, outputs),
+    let mut recorded = RecordedProcesses::new(&command_of(pid))?;
+    match recorded.begin(args, pid)? {
+        Ok(()) => recorded.watch(args, outputs),
         Err(NotRecorded::Observed) => Err(Exit::Failed(format!("process {pid}: {}", NotRecorded::Observed))),
         Err(why) => {
-            let why = instead(pid, &why);
+            let why = format!("process {pid} is watched from the kernel: {why}{}", for_more(&why));
             say(&format!("note: {why}"));
             outputs.note(why);
             kernel::attach(args, pid, outputs)
@@ -33,65 +32,113 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     }
 }
 
-/// Why the kernel is asked, and what to do for more.
-fn instead(pid: u32, why: &NotRecorded) -> String {
-    let otherwise = match why {
+/// Records all processes of a cgroup that have the recorder.
+pub(super) fn attach_to_cgroup(args: &ProfileArgs, name: &str) -> Result<(), Exit> {
+    let mut outputs = Outputs::check(args)?;
+    let pids = of_cgroup(name);
+    let Some(first) = pids.first() else {
+        let what = "no process is in such a control group; accepted: a path as /proc/PID/cgroup has it, or one of its parts, \
+            such as a container's id";
+        return Err(Exit::Usage(format!("--cgroup {name}: {what}")));
+    };
+    let mut recorded = RecordedProcesses::new(&command_of(*first))?;
+    let mut others = Vec::new();
+    for pid in pids {
+        if let Err(why) = recorded.begin(args, pid)? {
+            others.push(format!("process {pid} is not recorded: {why}{}", for_more(&why)));
+        }
+    }
+    if recorded.processes.is_empty() {
+        return Err(Exit::Failed(format!("--cgroup {name}: {}", others.join("; "))));
+    }
+    others.into_iter().for_each(|why| outputs.note(why));
+    recorded.watch(args, outputs)
+}
+
+/// What to do for a recording.
+fn for_more(why: &NotRecorded) -> &'static str {
+    match why {
         NotRecorded::NoRecorder => {
             ". Start it with `ondeck run --lock glibc -- PROGRAM` to see next time who holds the locks, for how long, and \
              waits that do not sleep"
         }
-        NotRecorded::NotAllowed(_) => ". Root may, or who has the capability CAP_SYS_PTRACE",
+        NotRecorded::NotAllowed(_) => {
+            ". Root may, or who has the capabilities CAP_SYS_PTRACE, CAP_DAC_OVERRIDE and CAP_CHOWN"
+        }
         _ => "",
-    };
-    format!("process {pid} is watched from the kernel: {why}{otherwise}")
+    }
 }
 
-/// A process that records, and what it has recorded.
-struct RecordedProcess {
-    pid: u32,
-    process: RunningProcess,
+/// The processes of a control group: its path, or a part of that between two slashes, of which the beginning of an id of
+/// twelve digits or more is enough.
+fn of_cgroup(name: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let groups = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let mut pids: Vec<u32> = pids.filter(|pid| groups(*pid).lines().any(|line| is_within(line, name))).collect();
+    pids.sort_unstable();
+    pids
+}
+
+/// Whether a line of `/proc/PID/cgroup` is of a group of that name, or of one below it.
+fn is_within(line: &str, name: &str) -> bool {
+    const ID: usize = 12;
+    let path = line.splitn(3, ':').nth(2).unwrap_or_default();
+    if name.contains('/') {
+        let name = name.trim_start_matches("/sys/fs/cgroup").trim_end_matches('/');
+        return path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    }
+    // As `docker-ID.scope`, `cri-containerd-ID.scope`, `libpod-ID.scope`, and ID.
+    let is_id = name.len() >= ID && name.bytes().all(|digit| digit.is_ascii_hexdigit());
+    path.split('/').any(|part| {
+        let part = part.trim_end_matches(".scope").trim_end_matches(".service");
+        part == name || is_id && part.rsplit(['-', '.']).any(|id| id.starts_with(name))
+    })
+}
+
+/// Processes that record, and what they have recorded.
+struct RecordedProcesses {
+    processes: Vec<(u32, RunningProcess, Place)>,
     collector: Collector,
     orders: Orders,
-    place: Place,
 }
 
-impl RecordedProcess {
-    /// The outer error is a reason to ask the kernel, the inner one to do nothing.
-    fn begin(args: &ProfileArgs, pid: u32) -> Result<Result<Self, Exit>, NotRecorded> {
-        let mut process = RunningProcess::find(pid)?;
-        let inner = |error| Ok(Err(error));
-        let orders = match Orders::of_ours() {
-            Ok(orders) => orders,
-            Err(error) => return inner(error),
-        };
-        let place = match Place::for_process(pid, args.recorder.max_mb) {
-            Ok(place) => place,
-            Err(error) => return inner(error),
-        };
-        let Some(options) = args.recorder.options(&place.inside) else {
-            return inner(Exit::Failed(format!("{}: the path is too long", place.inside.display())));
-        };
-        let run = begun(&command_of(pid));
-        let mut collector = Collector::new(place.directory.path(), run);
-        collector.looks_at(pid);
-        process.begin(&options)?;
-        Ok(Ok(RecordedProcess { pid, process, collector, orders, place }))
+impl RecordedProcesses {
+    fn new(command: &[String]) -> Result<Self, Exit> {
+        let orders = Orders::of_ours()?;
+        Ok(RecordedProcesses { processes: Vec::new(), collector: Collector::of_running(begun(command)), orders })
     }
 
-    /// Reads what is recorded until the time is over, the process ends, or somebody wants us to.
+    /// Switches the recorder of a process on. The inner error says why that cannot be.
+    fn begin(&mut self, args: &ProfileArgs, pid: u32) -> Result<Result<(), NotRecorded>, Exit> {
+        let mut process = match RunningProcess::find(pid) {
+            Ok(process) => process,
+            Err(why) => return Ok(Err(why)),
+        };
+        let place = Place::for_process(pid, args.recorder.max_mb)?;
+        let Some(options) = args.recorder.options(&place.inside) else {
+            return Err(Exit::Failed(format!("{}: the path is too long", place.inside.display())));
+        };
+        self.collector.looks_at(pid, place.path());
+        let begun = process.begin(&options);
+        if begun.is_ok() {
+            self.processes.push((pid, process, place));
+        }
+        Ok(begun)
+    }
+
+    /// Reads what is recorded until the time is over, the processes end, or somebody wants us to.
     fn watch(mut self, args: &ProfileArgs, mut outputs: Outputs) -> Result<(), Exit> {
         const GAP: Duration = Duration::from_millis(50);
-        say(&match args.kernel.length {
-            Some(_) => format!("recording process {}", self.pid),
-            None => format!("recording process {}; Ctrl-C stops recording and prints the list", self.pid),
-        });
+        say(&self.what_is_done(args.kernel.length.is_some()));
         let until = args.kernel.length.map(|length| Instant::now() + length);
         let mut next = args.every.map(|every| Instant::now() + every);
-        let mut life = Life::of(self.pid);
+        let mut lives: Vec<Life> = self.processes.iter().map(|(pid, ..)| Life::of(*pid)).collect();
         loop {
             self.collector.take(now_ns());
             let (is_wanted, is_over) = self.orders.snapshot_and_end();
-            if is_over || until.is_some_and(|until| Instant::now() >= until) || !life.goes_on() {
+            lives.retain_mut(Life::goes_on);
+            if is_over || until.is_some_and(|until| Instant::now() >= until) || lives.is_empty() {
                 break;
             }
             if is_wanted || next.is_some_and(|next| Instant::now() >= next) {
@@ -101,89 +148,44 @@ impl RecordedProcess {
             let left = until.map_or(GAP, |until| until.saturating_duration_since(Instant::now()));
             self.collector.watch(GAP.min(left), now_ns);
         }
-        self.process.end();
+        self.processes.iter_mut().for_each(|(_, process, _)| process.end());
         let ended = now_ns();
         self.collector.take(ended);
-        // Names take a while. From here on nothing needs the directory, so nothing is left if a signal ends us.
-        let _content = self.place.remove();
+        // Names take a while. From here on nothing needs the directories, so nothing is left if a signal ends us.
+        let _contents: Vec<_> = self.processes.into_iter().map(|(.., place)| place.remove()).collect();
         end_at_once()?;
         outputs.write_all(self.collector.profile(ended))
     }
-}
 
-/// Where the process puts its recording.
-struct Place {
-    directory: tempfile::TempDir,
-    /// The same, as the process sees it.
-    inside: PathBuf,
-    /// Keeps the directory around it, also if the process ends and its own root with it.
-    _around: OwnedFd,
-}
-
-impl Place {
-    /// A directory that belongs to the user of the process, where there is room.
-    fn for_process(pid: u32, max_mb: u32) -> Result<Self, Exit> {
-        const PLACES: [&str; 3] = ["dev/shm", "tmp", "var/tmp"];
-        let root = PathBuf::from(format!("/proc/{pid}/root"));
-        let mut why = String::new();
-        for name in PLACES {
-            match Self::within(&root, name, pid, max_mb) {
-                Ok(place) => return Ok(place),
-                Err(error) => why = format!("{why}; /{name}: {error}"),
-            }
-        }
-        Err(Exit::Failed(format!("process {pid}: there is no directory for its recording{why}")))
-    }
-
-    fn within(root: &Path, name: &str, pid: u32, max_mb: u32) -> Result<Self, String> {
-        let told = |error: rustix::io::Errno| error.to_string();
-        let around = openat(CWD, root.join(name), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        let around = around.map_err(told)?;
-        let here = PathBuf::from(format!("/proc/self/fd/{}", around.as_raw_fd()));
-        let free = super::free_bytes(&here) >> 20;
-        if free < max_mb.into() {
-            return Err(format!("{free} MB are free, and --max-mb is {max_mb}"));
-        }
-        let directory =
-            tempfile::Builder::new().prefix("ondeck-").tempdir_in(&here).map_err(|error| error.to_string())?;
-        if let Some((user, group)) = user_of(pid) {
-            // Where we may not, it is ours already, or the process cannot write there and says so.
-            let _ = std::os::unix::fs::chown(directory.path(), Some(user), Some(group));
-        }
-        let inside = Path::new("/").join(name).join(directory.path().file_name().unwrap_or_default());
-        Ok(Place { directory, inside, _around: around })
+    fn what_is_done(&self, has_end: bool) -> String {
+        let pids: Vec<String> = self.processes.iter().map(|(pid, ..)| pid.to_string()).collect();
+        let processes = if pids.len() == 1 { "process" } else { "processes" };
+        let how_to_end = if has_end { "" } else { "; Ctrl-C stops recording and prints the list" };
+        format!("recording {processes} {}{how_to_end}", pids.join(", "))
     }
 }
 
-impl Place {
-    /// Removes the directory. The content of the files is there until the answer is dropped.
-    fn remove(self) -> Content {
-        let files = std::fs::read_dir(self.directory.path()).into_iter().flatten().flatten();
-        Content(files.filter_map(|file| File::options().write(true).open(file.path()).ok()).collect())
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::is_within;
 
-/// What is in files that are removed, and that the process has mapped to its end: the memory is given back at the end of this.
-struct Content(Vec<File>);
-
-impl Drop for Content {
-    fn drop(&mut self) {
-        for file in &self.0 {
-            let length = file.metadata().map_or(0, |about| about.len());
-            // A file system that cannot do it keeps the content until the process ends.
-            let _ = fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, length);
+    #[test]
+    fn a_control_group_is_named_by_its_path_or_a_part() {
+        let id = "4f1c2a9d8e7b6a5c4d3e2f1a0b9c8d7e";
+        for (path, name, is) in [
+            ("/system.slice/web.service", "/system.slice/web.service", true),
+            ("/system.slice/web.service/worker", "/sys/fs/cgroup/system.slice/web.service/", true),
+            ("/system.slice/web.service", "/system.slice/we", false),
+            ("/system.slice/web.service", "web", true),
+            ("/system.slice/web.service", "we", false),
+            ("/system.slice/docker-4f1c2a9d8e7b6a5c4d3e2f1a0b9c8d7e.scope", id, true),
+            ("/system.slice/docker-4f1c2a9d8e7b6a5c4d3e2f1a0b9c8d7e.scope", &id[..12], true),
+            ("/system.slice/docker-4f1c2a9d8e7b6a5c4d3e2f1a0b9c8d7e.scope", &id[..11], false),
+            ("/kubepods/besteffort/pod1/4f1c2a9d8e7b6a5c4d3e2f1a0b9c8d7e", &id[..12], true),
+            ("/", id, false),
+        ] {
+            assert_eq!(is_within(&format!("0::{path}"), name), is, "{path} {name}");
+            assert_eq!(is_within(&format!("4:cpu,cpuacct:{path}"), name), is, "{path} {name}");
         }
     }
-}
-
-/// As which user and group a process makes files.
-fn user_of(pid: u32) -> Option<(u32, u32)> {
-    /// Real, effective, saved, and of file systems.
-    const OF_FILES: usize = 3;
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let number = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().nth(OF_FILES)?.parse().ok()
-    };
-    Some((number("Uid:")?, number("Gid:")?))
 }

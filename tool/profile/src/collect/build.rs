@@ -67,7 +67,8 @@ impl Collector {
         why::resolve(&mut profile, &builder.addressed);
         self.tell_of_gaps(&mut profile);
         profile.notes.extend(self.programs.notes(&profile));
-        if since == SampleRange::Start && self.looked_at.is_none() {
+        let is_of_running = self.directories.iter().any(|(_, looked_at)| looked_at.is_some());
+        if since == SampleRange::Start && !is_of_running {
             profile.notes.extend(still_running(&profile.processes));
         }
         if since != SampleRange::Start {
