@@ -1,0 +1,102 @@
+//! What programs ask of their locks, they ask too while an observer has them begin to record and end it, again and again.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+#[path = "../../../proof/testprograms/library.rs"]
+mod library;
+
+use library::library;
+use ondeck_launch::running::{NotRecorded, RecordOptions, RunningProcess};
+use ondeck_record::read::Reader;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// The processes whose programs are in that directory.
+fn processes(directory: &Path) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let program = |pid: &u32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    pids.filter(|pid| program(pid).is_some_and(|path| path.starts_with(directory))).collect()
+}
+
+#[derive(Default)]
+struct Tally {
+    recordings: AtomicU64,
+    samples: AtomicU64,
+    idle: AtomicU64,
+}
+
+/// Records a process for some ms.
+fn record(pid: u32, turn: u64, tally: &Tally) {
+    let Ok(mut process) = RunningProcess::find(pid) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    // All of it, and samples.
+    let rate = [1, 1000][turn as usize % 2];
+    let path = directory.path().as_os_str().as_encoded_bytes();
+    let options = RecordOptions::new(path, rate, 1, RecordOptions::DEFAULT_BUDGET).unwrap();
+    match process.begin(&options) {
+        Ok(()) => {}
+        Err(NotRecorded::Idle(_)) => {
+            tally.idle.fetch_add(1, Relaxed);
+            return;
+        }
+        // It has ended.
+        Err(NotRecorded::NotAllowed(_)) => return,
+        Err(why) => panic!("{pid}: {why}"),
+    }
+    std::thread::sleep(Duration::from_millis(turn % 7 * 5));
+    process.end();
+    tally.recordings.fetch_add(1, Relaxed);
+    for file in directory.path().read_dir().unwrap() {
+        let mut reader = Reader::open(&file.unwrap().path()).unwrap();
+        let mut known = 0;
+        reader
+            .take(false, |sample| {
+                known += 1;
+                assert!(reader_has(sample.lock), "{pid}: {sample:?}");
+            })
+            .unwrap();
+        assert_eq!(reader.spoilt(), 0);
+        tally.samples.fetch_add(known, Relaxed);
+    }
+}
+
+/// No sample has the number of a lock of another recording, which may be any.
+fn reader_has(lock: u32) -> bool {
+    const ROOM: u32 = (1 << 20) / 8 / 128;
+    lock < ROOM
+}
+
+#[test]
+fn programs_pass_while_recordings_begin_and_end() {
+    let built = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("switched");
+    let only = "kinds exclusion exclusion_cpp cond_many_threads cancel cond_destroy destroy_after_unlock fork fork_threads \
+        many_threads lost_wakeups random_ops timeouts signal_handler unlock_in_handler once_left oversubscribed";
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proof/testprograms/run");
+    for lock in ["glibc", "ondeck"] {
+        let (tally, is_over) = (Tally::default(), AtomicBool::new(false));
+        let output = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut turn = 0;
+                while !is_over.load(Relaxed) {
+                    for pid in processes(&built) {
+                        turn += 1;
+                        record(pid, turn, &tally);
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+            let mut command = Command::new(&script);
+            command.arg(&built).arg(library()).env("ONLY", only).env("ONDECK_LOCK", lock);
+            let output = command.output().unwrap();
+            is_over.store(true, Relaxed);
+            output
+        });
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let [recordings, samples, idle] = [&tally.recordings, &tally.samples, &tally.idle].map(|n| n.load(Relaxed));
+        println!("{lock}: {recordings} recordings, {samples} samples, {idle} times idle");
+        assert!(output.status.success() && text.trim_end().ends_with("programs, 0 failed"), "{lock}: {text}");
+        assert!(recordings > 20 && samples > 1000, "{recordings} recordings, {samples} samples");
+    }
+}
