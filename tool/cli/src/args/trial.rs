@@ -5,13 +5,14 @@ use clap::Args;
 use regex_lite::Regex;
 
 /// What makes sense only where something is recorded.
-const OF_RECORDINGS: [&str; 18] = [
+const OF_RECORDINGS: [&str; 19] = [
     "lock",
     "rate",
     "exact",
     "budget",
     "max_mb",
     "output",
+    "otlp",
     "report",
     "flamegraph",
     "folded",

@@ -1,6 +1,8 @@
 //! What `ondeck profile` writes.
 
+use super::collector;
 use crate::args::{ProfileArgs, ProfileFormat};
+use crate::choice::OtlpValue;
 use crate::deliver::file_of;
 use crate::exit::Exit;
 use crate::terminal::{as_typed, for_user, print, say, width};
@@ -16,6 +18,8 @@ type Form = fn(&Profile) -> Vec<u8>;
 /// The files that were asked for.
 pub(super) struct Outputs {
     files: Vec<(Form, PathBuf, OutFile)>,
+    /// The URL of who gets the profile, too.
+    collector: Option<String>,
     /// What goes to the terminal, or a pipe.
     format: ProfileFormat,
     is_printed: bool,
@@ -30,8 +34,14 @@ impl Outputs {
             ProfileFormat::Table => |profile| for_user(&ondeck_profile::table(profile, TEXT_WIDTH)).into_bytes(),
             ProfileFormat::Json => |profile| json::to_json(profile).into_bytes(),
         };
-        let wanted: [(Form, _, _); 6] = [
+        let (collector, otlp) = match &args.otlp {
+            Some(OtlpValue::Collector(url)) => (Some(url.clone()), &None),
+            Some(OtlpValue::File(path)) => (None, &Some(path.clone())),
+            None => (None, &None),
+        };
+        let wanted: [(Form, _, _); 7] = [
             (pprof::write, "--output", &args.output),
+            (collector::message, "--otlp", otlp),
             (|profile| for_user(&ondeck_profile::page(profile)).into_bytes(), "--report", &args.report),
             (|profile| flamegraph(profile).into_bytes(), "--flamegraph", &args.flamegraph),
             (|profile| folded::folded(profile, Side::Waiters).into_bytes(), "--folded", &args.folded),
@@ -48,7 +58,7 @@ impl Outputs {
             }
         }
         let (format, is_printed, each_lock) = (args.format, args.out.is_none(), args.recorder.each_lock);
-        Ok(Outputs { files, format, is_printed, each_lock, n_snapshots: 0 })
+        Ok(Outputs { files, collector, format, is_printed, each_lock, n_snapshots: 0 })
     }
 
     /// What is to be written at the end. All files are tried; the first failure is told. Then the list is printed in any
@@ -59,6 +69,10 @@ impl Outputs {
         for (form, _, file) in &self.files {
             let written = file.replace(&form(profile)).map_err(Exit::Failed);
             done = done.and(written);
+        }
+        if let Some(url) = &self.collector {
+            let sent = collector::send(url, &collector::message(profile)).map_err(Exit::Failed);
+            done = done.and(sent);
         }
         let is_list = self.format == ProfileFormat::Table;
         if self.is_printed && !is_list {
@@ -74,15 +88,18 @@ impl Outputs {
     pub(super) fn write_snapshot(&mut self, profile: Profile) {
         let profile = &shown(profile, self.each_lock);
         self.n_snapshots += 1;
-        if self.files.is_empty() {
+        if self.files.is_empty() && self.collector.is_none() {
             return show(profile);
         }
+        let failed = |number: u32, what: String| say(&format!("warning: snapshot {number}: {what}"));
         for (form, path, _) in &self.files {
             let path = numbered(path, self.n_snapshots);
             let written = OutFile::check(&path).and_then(|file| file.replace(&form(profile)));
-            if let Err(what) = written {
-                say(&format!("warning: snapshot {}: {what}", self.n_snapshots));
-            }
+            written.unwrap_or_else(|what| failed(self.n_snapshots, what));
+        }
+        if let Some(url) = &self.collector {
+            let sent = collector::send(url, &collector::message(profile));
+            sent.unwrap_or_else(|what| failed(self.n_snapshots, what));
         }
     }
 }
