@@ -523,6 +523,10 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "FILE.json")]
     pub(crate) firefox: Option<PathBuf>,
 
+    /// Profile for speedscope, to open in <https://www.speedscope.app>
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) speedscope: Option<PathBuf>,
+
     /// What to print at the end: the list, or all figures as JSON
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: ProfileFormat,

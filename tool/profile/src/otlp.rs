@@ -141,7 +141,8 @@ impl<'f> Writer<'f> {
             let identity = (self.stacks.number(proto::Stack { location_indices }), attribute_indices);
             let sums = processes.entry(process).or_default();
             for (sums, value) in sums.iter_mut().zip(&sample.value).filter(|(_, value)| **value != 0) {
-                *sums.entry(identity.clone()).or_default() += value;
+                let sum = sums.entry(identity.clone()).or_default();
+                *sum = sum.saturating_add(*value);
             }
         }
         processes

@@ -5,7 +5,7 @@ use clap::Args;
 use regex_lite::Regex;
 
 /// What makes sense only where something is recorded.
-const OF_RECORDINGS: [&str; 19] = [
+const OF_RECORDINGS: [&str; 20] = [
     "lock",
     "rate",
     "exact",
@@ -17,6 +17,7 @@ const OF_RECORDINGS: [&str; 19] = [
     "flamegraph",
     "folded",
     "firefox",
+    "speedscope",
     "format",
     "out",
     "every",

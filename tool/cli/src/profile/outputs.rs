@@ -7,7 +7,7 @@ use crate::deliver::file_of;
 use crate::exit::Exit;
 use crate::terminal::{as_typed, for_user, print, say, width};
 use ondeck_launch::{Launch, Refusal};
-use ondeck_profile::{Profile, Side, firefox, flamegraph, folded, grouped, json, pprof};
+use ondeck_profile::{Profile, Side, firefox, flamegraph, folded, grouped, json, pprof, speedscope};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,13 +39,14 @@ impl Outputs {
             Some(OtlpValue::File(path)) => (None, &Some(path.clone())),
             None => (None, &None),
         };
-        let wanted: [(Form, _, _); 7] = [
+        let wanted: [(Form, _, _); 8] = [
             (pprof::write, "--output", &args.output),
             (collector::message, "--otlp", otlp),
             (|profile| for_user(&ondeck_profile::page(profile)).into_bytes(), "--report", &args.report),
             (|profile| flamegraph(profile).into_bytes(), "--flamegraph", &args.flamegraph),
             (|profile| folded::folded(profile, Side::Waiters).into_bytes(), "--folded", &args.folded),
             (|profile| firefox::firefox(profile).into_bytes(), "--firefox", &args.firefox),
+            (|profile| speedscope::speedscope(profile).into_bytes(), "--speedscope", &args.speedscope),
             (printed, "--out", &args.out),
         ];
         let mut files = Vec::new();
