@@ -1,10 +1,11 @@
 //! `ondeck compare`.
 
 use crate::args::{CompareArgs, FailOn};
+use crate::deliver::file_of;
 use crate::exit::Exit;
 use crate::terminal::{print, say, width};
-use ondeck_profile::{is_profile, read_profile};
-use ondeck_report::compare::compare;
+
+use ondeck_profile::{compare, is_profile, read_profile};
 use ondeck_report::output::{ReadError, read};
 use std::path::Path;
 
@@ -19,9 +20,14 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
 
 /// Two files of measurements.
 fn results(args: &CompareArgs) -> Result<(), Exit> {
+    if args.report.is_some() {
+        let what = "--report: these files have results of measurements; accepted: two profiles, or \
+                    ondeck report OLD NEW --output PAGE.html";
+        return Err(Exit::Usage(what.to_string()));
+    }
     let [(old, old_warnings), (new, new_warnings)] =
         [read(&args.old).map_err(unusable)?, read(&args.new).map_err(unusable)?];
-    let comparison = compare(&old.rows, &new.rows);
+    let comparison = ondeck_report::compare::compare(&old.rows, &new.rows);
     let mut doubts: Vec<String> = [&old, &new].iter().filter_map(|results| results.doubt_about_queues()).collect();
     doubts.dedup();
     let [old, new] = names(&args.old, &args.new);
@@ -43,12 +49,19 @@ fn profiles(args: &CompareArgs) -> Result<(), Exit> {
         return Err(Exit::Usage(what.to_string()));
     }
     let [old, new] = [read_profile(&args.old).map_err(unusable)?, read_profile(&args.new).map_err(unusable)?];
-    let comparison = ondeck_profile::compare::compare(&old, &new);
+    let file = file_of("--report", args.report.as_deref())?;
+    let comparison = compare::compare(&old, &new);
     for warning in &comparison.warnings {
         say(&format!("warning: {warning}"));
     }
-    let [old, new] = names(&args.old, &args.new);
-    print(&comparison.text(&old, &new, width()))
+    let [old_name, new_name] = names(&args.old, &args.new);
+    if let Some((_, file)) = file {
+        file.replace(compare::page(&old, &new, [&old_name, &new_name]).as_bytes()).map_err(Exit::Failed)?;
+        if file.is_stdout() {
+            return Ok(());
+        }
+    }
+    print(&comparison.text(&old_name, &new_name, width()))
 }
 
 /// Why there is nothing to compare a profile with.

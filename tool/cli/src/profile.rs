@@ -1,5 +1,6 @@
 //! `ondeck profile`.
 
+mod collector;
 pub(crate) mod kernel;
 mod outputs;
 mod place;

@@ -20,6 +20,8 @@
 //! wait does, is marked as such: no interval can be given for it.
 
 mod figures;
+mod graph;
+mod page;
 mod pairs;
 mod row;
 #[cfg(test)]
@@ -27,6 +29,7 @@ mod tests;
 mod text;
 
 use crate::summary::{LockSummary, Summary};
+pub use page::page;
 use pairs::pairs;
 use row::Row;
 

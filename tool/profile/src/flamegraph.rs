@@ -19,7 +19,7 @@ use ondeck_report::html::BASICS;
 use ondeck_report::palette::{Background, DARK, HUES, LIGHT, mix};
 use ondeck_report::wording::{count, duration_ns, wrap};
 use std::fmt::Write as _;
-use tree::{Block, Detail, Graphs, Kind, Label};
+use tree::{Block, Detail, Graphs, Kind, Label, Labels};
 
 /// What makes graphs move; it needs [`BASICS`].
 pub(crate) const SCRIPT: &str = include_str!("flamegraph/flame.js");
@@ -54,17 +54,16 @@ const STATES: [(usize, [f64; 2]); State::ALL.len()] = [
     (7, [0.6, 0.35]),
 ];
 /// What a hue is on a ground.
-type HueOnBackground = fn(usize) -> &'static str;
+pub(crate) type HueOnBackground = fn(usize) -> &'static str;
 /// Light and dark.
-const GROUNDS: [(Background, HueOnBackground); 2] = [(LIGHT, |hue| HUES[hue].light), (DARK, |hue| HUES[hue].dark)];
+pub(crate) const GROUNDS: [(Background, HueOnBackground); 2] =
+    [(LIGHT, |hue| HUES[hue].light), (DARK, |hue| HUES[hue].dark)];
 
 /// What stands above the graphs: heading, and what the width means.
-pub(crate) fn words(profile: &Profile, side: Side) -> (&'static str, &'static str) {
+pub(crate) fn words(is_woken: bool, side: Side) -> (&'static str, &'static str) {
     match side {
         Side::Waiters => ("Who waited", "Width: how long threads waited here."),
-        Side::Holders if is_woken(profile) => {
-            ("Who woke the waiting threads", "Width: how long a wait was that ended here.")
-        }
+        Side::Holders if is_woken => ("Who woke the waiting threads", "Width: how long a wait was that ended here."),
         Side::Holders => ("Who held it meanwhile", "Width: how long others waited meanwhile."),
     }
 }
@@ -96,7 +95,7 @@ pub fn svg(profile: &Profile) -> String {
     line(66);
     let parts = html! {
         @for (side, blocks) in &sides {
-            @let (name, meaning) = words(profile, *side);
+            @let (name, meaning) = words(is_woken(profile), *side);
             text.part x=(MARGIN) y=(line(28)) { (name) }
             text.small x=(MARGIN) y=(line(18)) { (meaning) }
             @if let Some(parts) = blocks.first().map(Block::parts).filter(|parts| !parts.is_empty()) {
@@ -106,7 +105,7 @@ pub fn svg(profile: &Profile) -> String {
                 @let top = line(8);
                 @let height = height(blocks);
                 svg.graph x="1.6%" width="96.8%" y=(top) height=(height) role="group" aria-label=(name) {
-                    (frames(blocks, &graphs))
+                    (frames(blocks, &graphs.labels))
                 }
                 @let _ = line(height);
             } @else {
@@ -163,17 +162,32 @@ pub(crate) fn height(blocks: &[Block]) -> u32 {
 }
 
 /// The frames of a graph that has a width.
-pub(crate) fn frames(blocks: &[Block], graphs: &Graphs) -> Markup {
+pub(crate) fn frames(blocks: &[Block], labels: &Labels) -> Markup {
+    let whole = blocks.first().map_or(1.0, |root| root.ns);
+    let looks = |label: &Label, block: &Block| {
+        let parts = block.parts();
+        (class(label) + &class_of_parts(&parts), told(label, block, whole))
+    };
+    frames_with(blocks, labels, looks)
+}
+
+/// The same with other looks: the class of a frame, and its title.
+pub(crate) fn frames_with(
+    blocks: &[Block],
+    labels: &Labels,
+    looks: impl Fn(&Label, &Block) -> (String, String),
+) -> Markup {
     let whole = blocks.first().map_or(1.0, |root| root.ns);
     let hundredths = |ns: f64| format!("{:.4}%", ns / whole * 100.0);
     html! {
         @for block in blocks {
-            @let label = graphs.labels.get(block.label);
+            @let label = labels.get(block.label);
             @let narrow = if block.ns / whole < LEAST_TEXT { " narrow" } else { "" };
             @let parts = block.parts();
-            svg class={ (class(label)) (narrow) (class_of_parts(&parts)) } x=(hundredths(block.from)) width=(hundredths(block.ns))
+            @let (class, title) = looks(label, block);
+            svg class={ (class) (narrow) } x=(hundredths(block.from)) width=(hundredths(block.ns))
                 y=(block.level * ROW) height=(ROW - 1) {
-                title { (told(label, block, whole)) }
+                title { (title) }
                 // Each reaches to the end, so that there are no gaps, and the next lies above it.
                 @for (place, (state, _)) in parts.iter().enumerate().filter(|_| parts.len() > 1) {
                     @let from = parts[..place].iter().fold(0.0, |sum, (_, part)| sum + part);

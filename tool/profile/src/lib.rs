@@ -15,7 +15,7 @@
 //! | `group` | locks of one kind as one |
 //! | `symbols` | names for addresses |
 //! | `runtimes` | programs whose tasks wait without a thread |
-//! | `json`, `pprof`, `folded`, `firefox` | the files for others; the first two are read back |
+//! | `json`, `pprof`, `otlp`, `folded`, `firefox`, `speedscope` | the files for others; the first two are read back |
 //! | `rows` | what these say of a lock: who waited, held and took it, complete to its totals |
 //! | `input`, `summary`, `compare` | profiles from files, what of them is compared, two runs side by side |
 //! | `names`, `wrappers`, `words` | short names, frames that only lock, sentences: what all that follow share |
@@ -41,6 +41,7 @@ mod kinds;
 mod made_up;
 mod names;
 mod order;
+pub mod otlp;
 mod page;
 pub mod pprof;
 mod profile;
@@ -48,6 +49,7 @@ mod rows;
 mod runtimes;
 #[cfg(test)]
 mod sample;
+pub mod speedscope;
 mod stacks;
 mod summary;
 mod sums;

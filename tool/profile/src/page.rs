@@ -228,13 +228,13 @@ fn pair(
             div.flames {
                 div.sides {
                     @for (side, blocks) in Side::BOTH.into_iter().zip(sides) {
-                        @let (title, meaning) = flamegraph::words(profile, side);
+                        @let (title, meaning) = flamegraph::words(words::is_woken(profile), side);
                         @if is_drawn(blocks) {
                             div {
                                 h3 { (title) }
                                 p.caption { (meaning) }
                                 svg.graph width="100%" height=(height(blocks)) role="group" aria-label=(title) {
-                                    (frames(blocks, graphs))
+                                    (frames(blocks, &graphs.labels))
                                 }
                                 @let parts = blocks[0].parts();
                                 @if !parts.is_empty() { (legend(parts.into_iter())) }

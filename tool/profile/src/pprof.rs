@@ -17,10 +17,10 @@
 //! show, has what `compare` needs and no sample can hold. It tells nothing of samples, so that pprof may leave some out, or
 //! join files.
 
-mod form;
+pub(crate) mod form;
 #[cfg(test)]
 mod go;
-mod proto;
+pub(crate) mod proto;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -45,6 +45,11 @@ use std::path::{Path, PathBuf};
 
 /// The profile as a file for pprof.
 pub fn write(profile: &Profile) -> Vec<u8> {
+    gzip(&file(profile).encode_to_vec())
+}
+
+/// What is in that file.
+pub(crate) fn file(profile: &Profile) -> proto::Profile {
     let mut writer = Writer::new(profile);
     for lock in &profile.locks {
         writer.lock(lock);
@@ -54,7 +59,7 @@ pub fn write(profile: &Profile) -> Vec<u8> {
         let rows = with_rest(&condition.waiters, condition.waits, condition.wait_ns);
         writer.samples(CONDITION, rows.into_iter().map(|row| (row, labels.clone())));
     }
-    gzip(&writer.finish().encode_to_vec())
+    writer.finish()
 }
 
 fn file_name(path: &str) -> &str {

@@ -1,8 +1,8 @@
 //! What of a profile is compared with another one, whichever file it comes from.
 
 use crate::profile::{Lock, Noise, Profile};
-use crate::rows::{Place, Side, functions, is_function, of_side};
-use crate::words::causes;
+use crate::rows::{Place, Side, UNKNOWN, functions, is_function, of_side, with_rest};
+use crate::words::{causes, is_woken};
 use ondeck_report::wording::{cut, plain, run_time, typed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,6 +52,9 @@ pub(crate) struct LockSummary {
     pub(crate) holders: Sites,
     /// How much waiting has which cause, in ns; empty where that is not known.
     pub(crate) causes: BTreeMap<String, f64>,
+    /// Whole stacks, of waiters and of holders, with their waiting in ns; those of wakers where nobody is known to hold it.
+    /// Only of a lock by itself.
+    pub(crate) stacks: [Vec<(Path, f64)>; 2],
 }
 
 /// For how many waits a sample of one of that length stands: longer ones than so many us as the rate says are recorded
@@ -98,7 +101,7 @@ impl Noise {
 /// ns by place.
 pub(crate) type Sites = BTreeMap<Path, f64>;
 
-/// The innermost functions of a stack, at most [`DEPTH`], the innermost first. Those of one file share their names.
+/// Functions of a stack, the innermost first; of a place at most [`DEPTH`] of them. Those of one file share their names.
 pub(crate) type Path = Vec<Arc<str>>;
 
 impl LockSummary {
@@ -134,13 +137,14 @@ impl LockSummary {
 impl Summary {
     /// What of the profile is compared.
     pub fn of(profile: &Profile) -> Summary {
+        let names: Vec<Arc<str>> = profile.frames.iter().map(|frame| short(&frame.function).into()).collect();
         Summary {
             command: profile.command.iter().map(|word| short(word)).collect(),
             seconds: profile.seconds,
             cores: profile.cores,
             lock: short(&profile.lock),
             rate: profile.rate,
-            locks: profile.locks.iter().map(|lock| LockSummary::of(profile, lock)).collect(),
+            locks: profile.locks.iter().map(|lock| LockSummary::of(profile, &names, lock)).collect(),
         }
     }
 
@@ -154,12 +158,19 @@ impl Summary {
 }
 
 impl LockSummary {
-    fn of(profile: &Profile, lock: &Lock) -> LockSummary {
-        let sites = |side| {
+    /// `names` are those of the profile's frames.
+    fn of(profile: &Profile, names: &[Arc<str>], lock: &Lock) -> LockSummary {
+        let stacks = Side::BOTH.map(|side| {
+            let rows = match side {
+                Side::Holders if is_woken(profile) => with_rest(&lock.wakers, 0.0, lock.wait_ns),
+                side => of_side(lock, side),
+            };
+            rows.into_iter().map(|row| (stack(profile, names, row.place), row.ns)).collect::<Vec<(Path, f64)>>()
+        });
+        let sites = |side: Side| {
             let mut sites = Sites::new();
             for row in of_side(lock, side) {
-                let functions = functions(profile, row.place);
-                let names = functions.iter().take(DEPTH).map(|name| short(name).into());
+                let names = stack(profile, names, row.place).into_iter();
                 *sites.entry(path(names)).or_default() += row.ns;
             }
             sites
@@ -177,8 +188,19 @@ impl LockSummary {
             waiters: sites(Side::Waiters),
             holders: sites(Side::Holders),
             causes: causes(profile, &lock.causes).into_iter().map(|(name, ns)| (short(&name), ns)).collect(),
+            stacks,
         }
     }
+}
+
+/// The functions of a place; never none.
+fn stack(profile: &Profile, names: &[Arc<str>], place: Place) -> Path {
+    let stack = match place {
+        Place::Stack(stack) => profile.stacks.get(stack as usize).map_or(&[][..], Vec::as_slice),
+        Place::Without(name) => return vec![name.into()],
+    };
+    let functions: Path = stack.iter().filter_map(|frame| names.get(*frame as usize).cloned()).collect();
+    if functions.is_empty() { vec![UNKNOWN.into()] } else { functions }
 }
 
 /// The place with these functions. A name that is empty says nothing.

@@ -32,7 +32,12 @@ pub(crate) fn p99(waits: &Histogram, longest_ns: u64) -> Option<f64> {
 
 /// The program's name, without its directories.
 pub(crate) fn program(profile: &Profile) -> String {
-    let path = profile.command.first().map_or("", String::as_str);
+    program_of(&profile.command)
+}
+
+/// The same of a command.
+pub(crate) fn program_of(command: &[String]) -> String {
+    let path = command.first().map_or("", String::as_str);
     let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("a program");
     shown(name)
 }

@@ -19,6 +19,13 @@ pub(crate) struct CompareArgs {
     /// for result files. It does not accept profiles.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
+
+    /// Also write a page with differential flame graphs: one HTML file, or - for standard output
+    ///
+    /// Red functions have more waiting in NEW than in OLD, blue ones less. The tables are below the graphs. This flag is
+    /// for profiles. For result files, use `ondeck report OLD NEW --output PAGE.html`.
+    #[arg(long, value_name = "PAGE.html")]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// What makes `compare` fail.

@@ -5,17 +5,19 @@ use clap::Args;
 use regex_lite::Regex;
 
 /// What makes sense only where something is recorded.
-const OF_RECORDINGS: [&str; 18] = [
+const OF_RECORDINGS: [&str; 20] = [
     "lock",
     "rate",
     "exact",
     "budget",
     "max_mb",
     "output",
+    "otlp",
     "report",
     "flamegraph",
     "folded",
     "firefox",
+    "speedscope",
     "format",
     "out",
     "every",

@@ -65,14 +65,27 @@ fn status_output_and_input_are_the_programs_own() {
 fn all_that_was_asked_for_is_written() {
     let scratch = Scratch::new();
     let program = compiled("waiters.c", &[]);
-    let files = ["a.pb.gz", "a.html", "a.svg", "a.folded", "a.firefox.json", "a.json"].map(|name| scratch.path(name));
-    let [pprof, page, picture, folded, firefox, json] = &files;
+    let names = ["a.pb.gz", "a.html", "a.svg", "a.folded", "a.firefox.json", "a.speedscope.json", "a.json"];
+    let files = names.map(|name| scratch.path(name));
+    let [pprof, page, picture, folded, firefox, speedscope, json] = &files;
     let flags = ["--output", pprof, "--report", page, "--flamegraph", picture, "--folded", folded];
-    let more = ["--firefox", firefox, "--format", "json", "--out", json, "--no-prediction", "--", &program];
+    let more = [
+        "--firefox",
+        firefox,
+        "--speedscope",
+        speedscope,
+        "--format",
+        "json",
+        "--out",
+        json,
+        "--no-prediction",
+        "--",
+        &program,
+    ];
     let run = profile(&[&flags[..], &more[..]].concat());
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "", ""));
     for (file, words) in
-        files.iter().zip([&[][..], &["held", "hold"], &["<svg", "held"], &["held;"], &["held"], &["held"]])
+        files.iter().zip([&[][..], &["held", "hold"], &["<svg", "held"], &["held;"], &["held"], &["held"], &["held"]])
     {
         let content = std::fs::read(file).unwrap();
         assert!(content.len() > 20, "{file}");

@@ -1,6 +1,6 @@
 //! `ondeck compare` of profiles, whichever form they have.
 
-use crate::support::{Scratch, command};
+use crate::support::{Scratch, command, done};
 use crate::usage::refused;
 use insta::assert_snapshot;
 use ondeck_profile::{Profile, json, pprof};
@@ -60,6 +60,29 @@ fn two_profiles() {
     assert_snapshot!(mixed);
 }
 
+/// One file is for pprof, the other is JSON.
+#[test]
+fn a_page_has_the_difference_in_colours() {
+    let scratch = Scratch::new();
+    let [before, _] = files(&scratch, "before", &profile(50_000.0, "flush"));
+    let [_, after] = files(&scratch, "after", &profile(10_000.0, "rotate"));
+    let page = scratch.path("page.html");
+    let run = done(&["compare", &before, &after, "--report", &page]);
+    assert!(run.stdout.contains("waiting in each second"), "{}", run.stdout);
+    let text = std::fs::read_to_string(&page).unwrap();
+    for frame in [
+        "<svg class=\"f less4\" x=\"0.0000%\" width=\"100.0000%\" y=\"36\" height=\"17\"><title>push: before 50.0 ms, after \
+         10.0 ms in each second, -80.0%</title>",
+        "<title>flush: before 50.0 ms, after 0 ns in each second, gone</title>",
+        "<title>rotate: before 0 ns, after 10.0 ms in each second, new</title>",
+    ] {
+        assert!(text.contains(frame), "{frame} is missing in: {text}");
+    }
+    let run = done(&["compare", &before, &after, "--report", "-"]);
+    assert_eq!(run.stdout, text);
+    refused(&["compare", &before, &after, "--report", "/no/such/page.html"], &["--report: ", "/no/such"]);
+}
+
 fn squeezed(text: String) -> String {
     text.replace('-', "").split_whitespace().collect::<Vec<&str>>().join(" ")
 }
@@ -78,6 +101,7 @@ fn a_profile_is_not_compared_with_something_else() {
     std::fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
     let newer =
         scratch.write("newer.json", &std::fs::read_to_string(&json).unwrap().replace("\"version\":1", "\"version\":9"));
+    refused(&["compare", &results, &results, "--report", "a.html"], &["--report: ", "accepted: two profiles"]);
     for (old, new, words) in [
         (
             &packed,

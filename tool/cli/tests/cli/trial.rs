@@ -193,6 +193,8 @@ fn what_makes_no_sense_is_refused() {
         &["--flamegraph", "a"],
         &["--folded", "a"],
         &["--firefox", "a"],
+        &["--speedscope", "a"],
+        &["--otlp", "a"],
         &["--format", "json"],
         &["--out", "a"],
         &["--every", "1s"],

@@ -1,8 +1,8 @@
 //! Stacks that begin alike, laid over each other.
 
-use crate::names::shown;
+use crate::names::{brief, shown};
 use crate::profile::{Profile, State};
-use crate::rows::{HANDING_ON, Place, Side, charges};
+use crate::rows::{HANDING_ON, Place, Side, charges, is_function};
 use crate::words::{is_woken, waited};
 use crate::wrappers::{NO_STACK, Tops};
 use indexmap::IndexSet;
@@ -59,10 +59,36 @@ pub(crate) struct Block {
     pub(crate) count: f64,
     /// What of it is in each [`State`], in ns; nothing where that is not asked.
     pub(crate) causes: Causes,
+    /// In a comparison, how wide it is in the other run.
+    pub(crate) other: f64,
 }
 
 /// Times by [`State`], as in [`State::ALL`].
 pub(crate) type Causes = [f64; State::ALL.len()];
+
+/// What a stack adds to its frames: as the fields of [`Block`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Amounts {
+    pub(crate) ns: f64,
+    pub(crate) count: f64,
+    pub(crate) causes: Causes,
+    pub(crate) other: f64,
+}
+
+impl Amounts {
+    fn add(&mut self, more: &Amounts) {
+        self.ns += more.ns;
+        self.count += more.count;
+        self.other += more.other;
+        self.causes.iter_mut().zip(more.causes).for_each(|(sum, ns)| *sum += ns);
+    }
+
+    /// The same with all of it in this state.
+    fn with(mut self, state: State) -> Amounts {
+        self.causes[state as usize] = self.ns;
+        self
+    }
+}
 
 impl Block {
     /// Its states as parts of all of them. Parts that nobody could see are left out.
@@ -91,7 +117,16 @@ impl Labels {
         self.all.iter()
     }
 
-    fn plain(&mut self, name: &str, kind: Kind) -> usize {
+    /// A function of which no more is known than its name, or what stands in the place of one.
+    pub(crate) fn named(&mut self, function: &str) -> usize {
+        if !is_function(function) {
+            return self.plain(function, Kind::Rest);
+        }
+        let (name, brief) = (shown(function), shown(&brief(function)));
+        self.all.insert_full(Label { name, brief, module: String::new(), kind: Kind::Function }).0
+    }
+
+    pub(crate) fn plain(&mut self, name: &str, kind: Kind) -> usize {
         let name = shown(name);
         self.all.insert_full(Label { brief: name.clone(), name, module: String::new(), kind }).0
     }
@@ -114,42 +149,32 @@ impl Labels {
 }
 
 /// A tree that grows, its nodes in one list: a stack may be deep.
-struct Tree {
+pub(crate) struct Tree {
     nodes: Vec<Node>,
     children: HashMap<(usize, usize), usize>,
 }
 
 struct Node {
     label: usize,
-    ns: f64,
-    count: f64,
-    causes: Causes,
+    amounts: Amounts,
     children: Vec<usize>,
 }
 
 impl Node {
     fn new(label: usize) -> Node {
-        Node { label, ns: 0.0, count: 0.0, causes: Causes::default(), children: Vec::new() }
-    }
-
-    fn grow(&mut self, ns: f64, count: f64, causes: &Causes) {
-        self.ns += ns;
-        self.count += count;
-        self.causes.iter_mut().zip(causes).for_each(|(sum, ns)| *sum += ns);
+        Node { label, amounts: Amounts::default(), children: Vec::new() }
     }
 }
 
 impl Tree {
-    fn new(root: usize) -> Tree {
+    pub(crate) fn new(root: usize) -> Tree {
         Tree { nodes: vec![Node::new(root)], children: HashMap::new() }
     }
 
-    /// Adds an amount to a path that begins below the root.
-    fn add(&mut self, path: impl Iterator<Item = usize>, ns: f64, count: f64, state: Option<State>) {
-        let mut causes = Causes::default();
-        state.into_iter().for_each(|state| causes[state as usize] = ns);
+    /// Adds amounts to a path that begins below the root.
+    pub(crate) fn add(&mut self, path: impl Iterator<Item = usize>, amounts: &Amounts) {
         let mut at = 0;
-        self.nodes[at].grow(ns, count, &causes);
+        self.nodes[at].amounts.add(amounts);
         for label in path.take(MOST_LEVELS as usize) {
             let next = self.nodes.len();
             let child = *self.children.entry((at, label)).or_insert(next);
@@ -157,48 +182,56 @@ impl Tree {
                 self.nodes.push(Node::new(label));
                 self.nodes[at].children.push(child);
             }
-            self.nodes[child].grow(ns, count, &causes);
+            self.nodes[child].amounts.add(amounts);
             at = child;
         }
     }
 
+    /// How much the frame differs most whose width differs most from that in the other run.
+    pub(crate) fn largest_difference(&self) -> f64 {
+        self.nodes.iter().map(|node| (node.amounts.ns - node.amounts.other).abs()).fold(0.0, f64::max)
+    }
+
+    fn ns(&self, node: usize) -> f64 {
+        self.nodes[node].amounts.ns
+    }
+
     /// How wide a frame is at least, in ns: so that there are not too many.
     fn least(&self, detail: Detail) -> f64 {
-        let mut widths: Vec<f64> = self.nodes.iter().map(|node| node.ns).collect();
+        let mut widths: Vec<f64> = self.nodes.iter().map(|node| node.amounts.ns).collect();
         widths.sort_by(|one, other| other.total_cmp(one));
         // A little more than the first that is too many: of frames that are as wide as each other, none is drawn.
         let crowded = widths.get(detail.most_frames).map_or(0.0, |ns| ns * (1.0 + 1e-9));
-        crowded.max(self.nodes[0].ns * detail.least)
+        crowded.max(self.ns(0) * detail.least)
     }
 
-    /// The blocks from the root on, widest first; those that are too narrow, side by side as one.
-    fn blocks(mut self, labels: &mut Labels, detail: Detail) -> Vec<Block> {
+    /// The blocks from the root on, widest first; those that are too narrow, side by side as one. Frames that only the other
+    /// run has are left out.
+    pub(crate) fn blocks(mut self, labels: &mut Labels, detail: Detail) -> Vec<Block> {
         let least = self.least(detail);
         let mut blocks = Vec::new();
         let mut open = vec![(0usize, 0u32, 0.0)];
         while let Some((node, level, from)) = open.pop() {
-            let Node { label, ns, count, causes, .. } = self.nodes[node];
-            blocks.push(Block { label, level, from, ns, count, causes });
+            let Node { label, amounts: Amounts { ns, count, causes, other }, .. } = self.nodes[node];
+            blocks.push(Block { label, level, from, ns, count, causes, other });
             let mut children = std::mem::take(&mut self.nodes[node].children);
+            children.retain(|child| self.ns(*child) > 0.0);
             let by_width = |one: &usize, other: &usize| {
-                let (one, other) = (&self.nodes[*one], &self.nodes[*other]);
-                let name = |node: &Node| &labels.get(node.label).name;
-                other.ns.total_cmp(&one.ns).then_with(|| name(one).cmp(name(other)))
+                let name = |node: usize| &labels.get(self.nodes[node].label).name;
+                self.ns(*other).total_cmp(&self.ns(*one)).then_with(|| name(*one).cmp(name(*other)))
             };
             children.sort_by(by_width);
-            let wide = children.partition_point(|child| self.nodes[*child].ns >= least);
+            let wide = children.partition_point(|child| self.ns(*child) >= least);
             let narrow = children.split_off(wide);
             let mut rest = Node::new(0);
-            for child in narrow.iter().map(|child| &self.nodes[*child]) {
-                rest.grow(child.ns, child.count, &child.causes);
-            }
+            narrow.iter().for_each(|child| rest.amounts.add(&self.nodes[*child].amounts));
             let mut at = from;
             let mut below: Vec<(usize, u32, f64)> = Vec::new();
             for child in children {
                 below.push((child, level + 1, at));
-                at += self.nodes[child].ns;
+                at += self.ns(child);
             }
-            if rest.ns >= least && rest.ns > 0.0 {
+            if rest.amounts.ns >= least && rest.amounts.ns > 0.0 {
                 rest.label = labels.plain(&format!("({} narrower)", narrow.len()), Kind::Rest);
                 self.nodes.push(rest);
                 below.push((self.nodes.len() - 1, level + 1, at));
@@ -259,7 +292,8 @@ impl<'p> Graphs<'p> {
                         Place::Without(HANDING_ON) => vec![self.labels.plain(FREE, Kind::Rest)],
                         Place::Without(_) => continue,
                     };
-                    tree.add(above.into_iter().chain(path), cause.ns, cause.count, Some(cause.state));
+                    let amounts = Amounts { ns: cause.ns, count: cause.count, ..Amounts::default() };
+                    tree.add(above.into_iter().chain(path), &amounts.with(cause.state));
                 }
                 return;
             }
@@ -268,7 +302,8 @@ impl<'p> Graphs<'p> {
         };
         for site in sites.iter().filter(|site| site.ns > 0.0) {
             let path = self.path(site.stack);
-            tree.add(above.into_iter().chain(path), site.ns, site.count, None);
+            let amounts = Amounts { ns: site.ns, count: site.count, ..Amounts::default() };
+            tree.add(above.into_iter().chain(path), &amounts);
         }
     }
 

@@ -63,7 +63,7 @@ pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Ma
 }
 
 fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, sentences: &[String]) -> Markup {
-    let [waiters, holders] = Side::BOTH.map(|side| words(profile, side).0);
+    let [waiters, holders] = Side::BOTH.map(|side| words(is_woken(profile), side).0);
     let what = if is_woken(profile) { "wake-up" } else { "hold" };
     let most = STACKS[usize::from(place >= FIRST)];
     html! {

@@ -5,7 +5,7 @@ use super::form::{FOR_PROGRAMS, Facts, HELD, LOCK, LockFacts, PROCESS, SAMPLE_TY
 use super::proto::{Location, Profile, Sample};
 use crate::json::check_version;
 use crate::profile::Noise;
-use crate::summary::{self, LockSummary, Summary, path, short};
+use crate::summary::{LockSummary, Path, Summary, path, short};
 use indexmap::IndexMap;
 use ondeck_report::wording::list_some;
 use prost::{Message, decode_length_delimiter};
@@ -18,6 +18,10 @@ const EXPECTED: &str = "accepted: a file that `ondeck profile` wrote for pprof";
 /// A file with more samples, locations, labels and the like is no profile of ours. Each takes up to 36 times as much memory as
 /// it takes bytes in a file.
 const MOST_MESSAGES: usize = 4_000_000;
+/// The same of the frames of all stacks. Each takes 16 bytes here, and up to 200 in a graph.
+const MOST_FRAMES: usize = 5_000_000;
+/// Of a deeper stack, the outermost functions are left out.
+const MOST_LEVELS: usize = 1000;
 /// How deep messages lie in each other in such a file: a label in a sample in the file.
 const DEPTH: usize = 2;
 
@@ -29,8 +33,12 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Summary, String> {
     let file = Profile::decode(bytes).map_err(|error| format!("is no file for pprof: {error}; {EXPECTED}"))?;
     let (columns, facts, paths) = (file.columns()?, file.facts()?, file.paths()?);
     let mut locks = Locks::new();
+    let mut n_frames = 0;
     for sample in &file.sample {
-        file.add_sample(sample, columns, &paths, &mut locks)?;
+        n_frames += file.add_sample(sample, columns, &paths, &mut locks)?;
+        if n_frames > MOST_FRAMES {
+            return Err(format!("has more than {MOST_FRAMES} frames in its stacks; {EXPECTED}"));
+        }
     }
     let mut summary = Summary { seconds: file.duration_nanos as f64 / 1e9, ..Summary::default() };
     if let Some(first) = facts.first() {
@@ -113,13 +121,14 @@ impl Profile {
         }
         let names = |location: &Location| {
             let lines = location.line.iter().filter_map(|line| functions.get(&line.function_id).cloned());
-            lines.take(summary::DEPTH).collect()
+            lines.take(MOST_LEVELS).collect()
         };
         Ok(self.location.iter().map(|location| (location.id, names(location))).collect())
     }
 
-    fn add_sample(&self, sample: &Sample, columns: Columns, paths: &Paths, locks: &mut Locks) -> Result<(), String> {
-        let Some(name) = self.label(sample, LOCK)? else { return Ok(()) };
+    /// How many frames it has added.
+    fn add_sample(&self, sample: &Sample, columns: Columns, paths: &Paths, locks: &mut Locks) -> Result<usize, String> {
+        let Some(name) = self.label(sample, LOCK)? else { return Ok(0) };
         let process = self.label(sample, PROCESS)?.unwrap_or_default();
         let (n, types) = (sample.value.len(), self.sample_type.len());
         if n != types {
@@ -129,19 +138,24 @@ impl Profile {
         if let Some(below) = values.iter().find(|value| **value < 0) {
             return Err(format!("has the value {below}, as the difference of two files has; {EXPECTED}"));
         }
-        let functions = sample.location_id.iter().filter_map(|id| paths.get(id)).flatten().cloned();
-        let path = path(functions);
+        let functions = sample.location_id.iter().filter_map(|id| paths.get(id)).flatten();
+        let stack: Path = functions.take(MOST_LEVELS).cloned().collect();
+        let path = path(stack.iter().cloned());
+        let mut n_frames = 0;
         let value = |column: usize| values[column] as f64;
         let lock = lock(process, name, locks);
         lock.waits += value(WAITED);
         lock.wait_ns += value(WAITED + 1);
         lock.acquisitions += value(TAKEN);
-        for (sites, ns) in [(&mut lock.waiters, value(WAITED + 1)), (&mut lock.holders, value(HELD + 1))] {
+        let sides = [(&mut lock.waiters, value(WAITED + 1)), (&mut lock.holders, value(HELD + 1))];
+        for ((sites, ns), stacks) in sides.into_iter().zip(&mut lock.stacks) {
             if ns > 0.0 {
                 *sites.entry(path.clone()).or_default() += ns;
+                n_frames += stack.len();
+                stacks.push((stack.clone(), ns));
             }
         }
-        Ok(())
+        Ok(n_frames)
     }
 
     fn label(&self, sample: &Sample, key: &str) -> Result<Option<&str>, String> {

@@ -187,6 +187,21 @@ fn a_file_of_nothing_but_samples_is_refused() {
     assert!(error(&file).contains("more than 4000000"));
 }
 
+/// A kB may stand for a thousand frames, each of which is a whole one in a graph.
+#[test]
+fn a_file_of_endless_stacks_is_refused() {
+    let mut endless = file();
+    let deep = proto::Sample { location_id: vec![1; 2000], ..endless.sample[0].clone() };
+    let read_with = |n: usize, file: &mut proto::Profile| {
+        file.sample = vec![deep.clone(); n];
+        read(&file.encode_to_vec())
+    };
+    let few = read_with(2, &mut endless).unwrap();
+    assert_eq!(few.locks[0].stacks[0].iter().map(|(stack, _)| stack.len()).collect::<Vec<usize>>(), [1000, 1000]);
+    let what = read_with(5001, &mut endless).unwrap_err();
+    assert!(what.starts_with("has more than 5000000 frames in its stacks; accepted: "), "{what}");
+}
+
 /// What pprof makes of two files: all samples, the sum of the lengths, each comment once.
 #[test]
 fn joined_files_are_read() {
