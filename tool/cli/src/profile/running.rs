@@ -24,9 +24,7 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
         Ok(()) => recorded.watch(args, outputs),
         Err(NotRecorded::Observed) => Err(Exit::Failed(format!("process {pid}: {}", NotRecorded::Observed))),
         Err(why) => {
-            let why = format!("process {pid} is watched from the kernel: {why}{}", for_more(&why));
-            say(&format!("note: {why}"));
-            outputs.note(why);
+            outputs.note(format!("process {pid} was watched from the kernel: {why}{}", for_more(&why)));
             kernel::attach(args, pid, outputs)
         }
     }
@@ -59,8 +57,8 @@ pub(super) fn attach_to_cgroup(args: &ProfileArgs, name: &str) -> Result<(), Exi
 fn for_more(why: &NotRecorded) -> &'static str {
     match why {
         NotRecorded::NoRecorder => {
-            ". Start it with `ondeck run --lock glibc -- PROGRAM` to see next time who holds the locks, for how long, and \
-             waits that do not sleep"
+            ". Started by `ondeck run --lock glibc -- PROGRAM` it can be recorded, and this list would tell who holds the locks, \
+             for how long, and waits that do not sleep"
         }
         NotRecorded::NotAllowed(_) => {
             ". Root may, or who has the capabilities CAP_SYS_PTRACE, CAP_DAC_OVERRIDE and CAP_CHOWN"

@@ -13,6 +13,7 @@ mod profiled;
 mod profiles;
 mod recorded;
 mod report;
+mod running;
 mod runs;
 mod sanitized;
 mod signals;

@@ -1,0 +1,153 @@
+//! `ondeck profile --pid` and `--cgroup` of programs with the recorder in them: it is switched on in a program that runs, and off.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+use crate::support::programs::{compiled, library, profiled, skipped};
+use crate::support::{Scratch, command, failed, ondeck, recording_example, until};
+use ondeck_profile::{Profile, State};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+/// `server.c`, or the like, as it runs.
+struct Server(Child);
+
+impl Server {
+    fn start(command: &mut Command) -> Server {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "begun\n");
+        Server(child)
+    }
+
+    /// With that lock.
+    fn with(lock: &str, arguments: &[&str]) -> Server {
+        let mut run = command(&["run", "--library", library(), "--lock", lock, "--", &compiled("server.c", &[])]);
+        Server::start(run.args(arguments))
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    /// Ends it, as it would have without us.
+    fn end(mut self) {
+        self.0.stdin.take().unwrap().write_all(b"\n").unwrap();
+        let output = self.0.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), b"ended\n".as_slice()));
+    }
+}
+
+/// The table is what is waited for, and who holds it sleeps.
+#[track_caller]
+fn assert_named(profile: &Profile, holder: &str) {
+    let lock = profile.locks.first().unwrap_or_else(|| panic!("no lock: {:?}", profile.notes));
+    assert_eq!(lock.name, "table");
+    let held = lock.holders.first().unwrap();
+    let frames: Vec<&str> = profile.frames_of(held.stack).map(|frame| frame.function.as_str()).collect();
+    assert!(frames.iter().any(|function| function.contains(holder)), "{frames:?}");
+    let asleep: f64 = lock.causes.iter().filter(|cause| cause.state == State::Blocked).map(|cause| cause.ns).sum();
+    assert!(asleep > 0.5 * lock.wait_ns, "{:?}", lock.causes);
+    // Of some 700 ms, two threads wait for most.
+    assert!(lock.wait_ns > 100e6 && lock.wait_ns < 3e9, "{}", lock.wait_ns);
+}
+
+#[test]
+fn a_program_that_runs_is_recorded_again_and_again() {
+    for lock in ["glibc", "ondeck"] {
+        let server = Server::with(lock, &[]);
+        for flags in [&[][..], &["--exact"], &["--rate", "1"]] {
+            let (profile, run) = profiled(&[&["--pid", &server.pid(), "--for", "700ms"], flags].concat());
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            assert_named(&profile, "rebuild");
+            assert_eq!((profile.lock.as_str(), profile.notes.len()), (lock, 0), "{:?}", profile.notes);
+            assert_eq!(profile.processes.iter().map(|one| one.pid).collect::<Vec<_>>(), [server.0.id()]);
+        }
+        server.end();
+    }
+}
+
+#[test]
+fn a_program_that_forks_meanwhile_is_recorded_by_itself() {
+    let server = Server::with("glibc", &["forks"]);
+    let (profile, run) = profiled(&["--pid", &server.pid(), "--for", "700ms"]);
+    assert_eq!((run.code, profile.processes.len()), (Some(0), 1), "{}", run.stderr);
+    assert_named(&profile, "rebuild");
+    server.end();
+}
+
+#[test]
+fn a_program_with_locks_of_rust_that_record_is_recorded() {
+    let server = Server::start(&mut Command::new(recording_example("ondeck", "server")));
+    for _ in 0..2 {
+        let (profile, run) = profiled(&["--pid", &server.pid(), "--for", "700ms"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_named(&profile, "rebuild");
+    }
+    server.end();
+}
+
+#[test]
+fn there_is_one_observer_at_a_time_and_one_that_is_killed_leaves_nothing() {
+    let server = Server::with("glibc", &[]);
+    let mapped = || std::fs::read_to_string(format!("/proc/{}/maps", server.pid())).unwrap();
+    let mut first = command(&["profile", "--pid", &server.pid()]).stderr(Stdio::null()).spawn().unwrap();
+    until("it records", || mapped().contains(".ondeck"));
+    failed(&ondeck(&["profile", "--pid", &server.pid(), "--for", "100ms"]), 1, &["another ondeck", &server.pid()]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    until("the file is gone", || mapped().lines().all(|line| !line.contains(".ondeck") || line.contains("(deleted)")));
+    let directories: Vec<String> = Scratch::names_in("/dev/shm");
+    let own = format!("{}-0.ondeck", server.pid());
+    let has_file = |name: &String| std::path::Path::new("/dev/shm").join(name).join(&own).exists();
+    assert!(!directories.iter().any(has_file), "{directories:?}");
+    // Another one finds it as the first did.
+    let (profile, _) = profiled(&["--pid", &server.pid(), "--for", "700ms"]);
+    assert_named(&profile, "rebuild");
+    server.end();
+}
+
+#[test]
+fn what_cannot_be_recorded_is_said_with_what_to_do() {
+    let note = |server: &Server| {
+        let run = ondeck(&["profile", "--pid", &server.pid(), "--for", "100ms"]);
+        // Who may not trace gets no list.
+        if run.code == Some(0) { run.stderr.split_whitespace().collect::<Vec<_>>().join(" ") } else { String::new() }
+    };
+    for (server, words) in [
+        (Server::with("glibc", &["sleeps"]), "no thread of it has used a lock for 3 s"),
+        (
+            Server::with("std-port", &[]),
+            "it runs with a lock that cannot be recorded; accepted: ondeck run with --lock",
+        ),
+        (Server::start(&mut Command::new(compiled("server.c", &[]))), "ondeck run --lock glibc -- PROGRAM"),
+    ] {
+        let said = note(&server);
+        if said.is_empty() {
+            skipped("the right to trace system calls");
+        } else {
+            assert!(said.contains(words), "no {words:?} in: {said}");
+        }
+        server.end();
+    }
+}
+
+#[test]
+fn the_processes_of_a_control_group_are_recorded() {
+    let group = std::path::Path::new("/sys/fs/cgroup/pids/ondeck-test-of-groups");
+    let unified = std::path::Path::new("/sys/fs/cgroup/ondeck-test-of-groups");
+    let group = if group.parent().unwrap().exists() { group } else { unified };
+    let servers = [Server::with("glibc", &[]), Server::with("ondeck", &[])];
+    let enter = |server: &Server| std::fs::write(group.join("cgroup.procs"), server.pid()).is_ok();
+    if std::fs::create_dir(group).is_err() || !servers.iter().all(enter) {
+        skipped("the right to make control groups");
+        let _ = std::fs::remove_dir(group);
+        return servers.into_iter().for_each(Server::end);
+    }
+    let (profile, run) = profiled(&["--cgroup", "ondeck-test-of-groups", "--for", "700ms"]);
+    assert_eq!((run.code, profile.processes.len()), (Some(0), 2), "{}", run.stderr);
+    let n_tables = profile.locks.iter().filter(|lock| lock.name.starts_with("table")).count();
+    assert_eq!(n_tables, 2, "{:?}", profile.locks);
+    servers.into_iter().for_each(Server::end);
+    until("the group is empty", || std::fs::remove_dir(group).is_ok());
+    failed(&ondeck(&["profile", "--cgroup", "ondeck-test-of-groups"]), 2, &["no process", "accepted"]);
+}

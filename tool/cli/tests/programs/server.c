@@ -1,0 +1,80 @@
+// Runs until it is told to end: `rebuild` sleeps for 2 ms with `table`, and `look_up` waits for it. Another lock is always free.
+// With an argument, each thread forks meanwhile, and the children lock too.
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER, free_lock = PTHREAD_MUTEX_INITIALIZER;
+static long n_entries;
+static int forks, sleeps;
+
+__attribute__((noinline)) static void rebuild(void)
+{
+    pthread_mutex_lock(&table);
+    usleep(2000);
+    n_entries++;
+    pthread_mutex_unlock(&table);
+}
+
+__attribute__((noinline)) static void look_up(void)
+{
+    pthread_mutex_lock(&table);
+    n_entries++;
+    pthread_mutex_unlock(&table);
+}
+
+static void child(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int i = 0; i < 1000; i++) {
+            pthread_mutex_lock(&free_lock);
+            pthread_mutex_unlock(&free_lock);
+        }
+        _exit(0);
+    }
+    int status;
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        _exit(9);
+}
+
+static void *builder(void *nothing)
+{
+    for (;;) {
+        rebuild();
+        usleep(1000);
+    }
+    return nothing;
+}
+
+static void *reader(void *nothing)
+{
+    for (;;) {
+        look_up();
+        for (int i = 0; i < 10; i++) {
+            pthread_mutex_lock(&free_lock);
+            pthread_mutex_unlock(&free_lock);
+        }
+        if (forks)
+            child();
+        usleep(100);
+    }
+    return nothing;
+}
+
+int main(int argc, char **argv)
+{
+    forks = argc > 1 && strcmp(argv[1], "forks") == 0;
+    sleeps = argc > 1 && strcmp(argv[1], "sleeps") == 0;
+    pthread_t thread;
+    for (int i = 0; i < 3 && !sleeps; i++)
+        pthread_create(&thread, NULL, i == 0 ? builder : reader, NULL);
+    puts("begun");
+    fflush(stdout);
+    getchar();
+    pthread_mutex_lock(&table);
+    printf("%s\n", n_entries > 0 || sleeps ? "ended" : "nothing done");
+    return 0;
+}
