@@ -126,7 +126,8 @@ core::arch::global_asm!(
     magic = const MAGIC,
 );
 
-pub(crate) fn control() -> &'static Control {
+/// That of this process.
+pub fn control() -> &'static Control {
     unsafe extern "C" {
         static ondeck_record_control: Control;
     }

@@ -69,7 +69,7 @@ fn a_program_that_was_replaced_while_it_runs_has_its_own_names() {
         let (profile, run) = profiled(&["--pid", &guest.pid().to_string(), "--for", "300ms"]);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         assert_named(&profile);
-        assert_eq!((profile.processes[0].program.as_str(), profile.notes.len()), (&*program, 1), "{:?}", profile.notes);
+        assert_eq!((profile.processes[0].program.as_str(), profile.notes.len()), (&*program, 2), "{:?}", profile.notes);
         own_copy(&scratch, &compiled("turns.c", &["-DOTHER"]));
     }
 }
