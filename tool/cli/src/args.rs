@@ -453,7 +453,8 @@ pub(crate) struct LaunchArgs {
     /// Lock that replaces the C library's mutex [default: ondeck]
     ///
     /// Other locks are for comparisons: go-tristate-futex, go-tristate-sema, go-spinbit-futex, std-port and swift. All
-    /// others are refused, with the reason. For example, some never sleep, and some do not fit into a mutex.
+    /// others are refused, with the reason. For example, some never sleep, and some do not fit into a mutex. With glibc,
+    /// the program keeps its own locks, and `ondeck profile --pid` can record them at any time.
     #[arg(long, value_name = "NAME")]
     pub(crate) lock: Option<String>,
 
