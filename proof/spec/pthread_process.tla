@@ -20,7 +20,7 @@
    does; a fork may come between them. The owner is read in `regrab`: nobody in this process writes it before `publish`.
 
    NOT MODELLED. Signal handlers, which `without_signals` keeps out. The choice of a lock before the first fork. Locks of one
-   process in memory of two, and numbers that come back after 2^28 forks: both are limits that the documentation names.
+   process in memory of two, and numbers that come back after 2^20 forks: both are limits that the documentation names.
 
    BOUNDS. Each thread locks Rounds times in each process, so a lost wake-up is a deadlock. *)
 

@@ -136,7 +136,8 @@ fn tell_notification<P: Policy>(waiters: &RawCondvar<Machine, P>, is_all: bool) 
 #[inline(never)]
 fn look<P: Policy>(lock: &RawOndeck<Machine, P>) {
     let is_due = bare::is_due();
-    if is_due || ondeck_record::is_on() && (lock.is_contended() || bare::remembers()) {
+    let is_ordered = ondeck_record::control::has_come();
+    if is_due || is_ordered || ondeck_record::is_on() && (lock.is_contended() || bare::remembers()) {
         bare::within(|| bare::taken(address(lock), lock.n_releases(), is_due, lock.is_contended()));
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! # How an order comes
 //! The observer has the right to write this process's memory. It finds [`Control`] by an ELF note that tells where that is,
-//! writes what is to be recorded, then the order, and then *rings*: it sets a bit in a byte at which each operation of a lock
+//! writes what is to be recorded, then the order, and then *rings*: it writes 1 into a byte at which each operation of a lock
 //! looks anyway. So it costs nothing where nobody gives an order. The next thread that comes along obeys, and all others go
 //! on meanwhile.
 //!
@@ -14,9 +14,10 @@
 //! | the library | stops the ringing: its locks record from there on, or no more |
 //! | observer | reads `answer`; beats while the recording goes on |
 //!
-//! Each write of the observer is a system call, and the one that rings is of one byte. It rings again until it is answered: the
-//! library may stop the bell for an order before. An order that nobody takes is taken back: by 0 in `order`, and if the
-//! answer is still 0 a while later, in the byte.
+//! Each write of the observer is a system call, and the one that rings is of one byte, which has nothing else in it. It rings
+//! again until it is answered: a process stops the bell if it finds no order yet, or is not prepared. An order to begin that
+//! nobody takes is taken back: by 0 in `order`, and if the answer is still 0 a while later, in the byte. One to end stays.
+//! The order names its process: a child that is forked meanwhile inherits all this, and is not meant.
 //!
 //! # What was there before
 //! A lock that is held as a recording begins has no known holder: its hold is charged to the stack that releases it. A wait
@@ -41,6 +42,12 @@ use ondeck_core::kernel;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Control {
+    /// Its own address, once there is a bell: a copy of the file that this is in, mapped for another purpose, has none.
+    pub here: AtomicU64,
+    /// The process that is meant, by the number that it has for itself.
+    pub process: AtomicU32,
+    /// Nothing, so that all lies at multiples of its size.
+    pub room: AtomicU32,
     /// Of [`order`].
     pub order: AtomicU32,
     /// Of [`answer`].
@@ -56,14 +63,12 @@ pub struct Control {
 // SAFETY: what is no atomic is read by the thread that has taken the order only, and written from outside before that.
 unsafe impl Sync for Control {}
 
-/// A bit in a byte at which each operation of some locks looks.
+/// A byte at which each operation of some locks looks.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Bell {
     /// The byte's address; 0 if there is none.
     pub address: AtomicU64,
-    /// The bit, as a number.
-    pub bit: AtomicU64,
 }
 
 impl Control {
@@ -135,18 +140,19 @@ pub fn control() -> &'static Control {
     unsafe { &ondeck_record_control }
 }
 
-/// Threads learn of orders by that bit of the byte at that address, which stays. More than [`Control::BELLS`] are ignored.
-pub fn listen(address: u64, bit: u8) {
+/// Threads learn of orders by a 1 in the byte at that address, which stays. More than [`Control::BELLS`] are ignored.
+pub fn listen(address: u64) {
+    let control = control();
     let is_free = |bell: &&Bell| bell.address.load(Relaxed) == 0;
-    if let Some(bell) = control().bells.iter().find(is_free) {
-        bell.bit.store(bit.into(), Relaxed);
+    if let Some(bell) = control.bells.iter().find(is_free) {
         bell.address.store(address, Release);
     }
+    control.here.store((&raw const *control) as u64, Release);
 }
 
 /// Whether an order is there.
 #[inline(always)]
-pub(crate) fn has_come() -> bool {
+pub fn has_come() -> bool {
     control().order.load(Relaxed) != order::NOTHING
 }
 
@@ -169,6 +175,9 @@ pub(crate) fn take() -> u32 {
         return order::NOTHING;
     }
     let (here, found) = (kernel::process(), OBEYS.load(Relaxed));
+    if control.process.load(Relaxed) != here {
+        return order::NOTHING;
+    }
     if found == here || OBEYS.compare_exchange(found, here, Acquire, Relaxed).is_err() {
         return order::NOTHING;
     }
@@ -189,12 +198,6 @@ pub(crate) fn answer(what: u32) {
     OBEYS.store(0, Release);
 }
 
-/// What the order that the calling thread has taken wants to be recorded.
-pub(crate) fn ordered() -> RecordOptions {
-    // SAFETY: written before the order; numbers, of which any is a value.
-    unsafe { *control().options.get() }.possible()
-}
-
 /// What the recording was begun with. The next order may have written other options into [`Control`].
 struct BegunWith(UnsafeCell<RecordOptions>);
 
@@ -204,9 +207,19 @@ unsafe impl Sync for BegunWith {}
 static BEGUN_WITH: BegunWith = BegunWith(UnsafeCell::new(RecordOptions::NONE));
 
 /// By the thread that has taken an order.
-pub(crate) fn begun_with() -> &'static mut RecordOptions {
+pub(crate) fn begun_with() -> &'static RecordOptions {
     // SAFETY: it is alone, and keeps no reference until another one is.
-    unsafe { &mut *BEGUN_WITH.0.get() }
+    unsafe { &*BEGUN_WITH.0.get() }
+}
+
+/// The same, as the order wants it from now on. In its place, as the thread may have little stack.
+pub(crate) fn begin_with() -> &'static RecordOptions {
+    let (wanted, place) = (control().options.get(), BEGUN_WITH.0.get());
+    // SAFETY: written before the order; numbers, of which any is a value.
+    unsafe { core::ptr::copy_nonoverlapping(wanted, place, 1) };
+    // SAFETY: the thread that has taken an order is alone.
+    unsafe { &mut *place }.make_possible();
+    begun_with()
 }
 
 // -- Whether the observer is there --------------------------------------------------------------------------------------
@@ -260,9 +273,7 @@ fn look_now(now: u64) {
 }
 
 fn ring() {
-    for (bell, byte) in control().bells.iter().zip(bytes()) {
-        byte.fetch_or(bell.bit.load(Relaxed) as u8, Relaxed);
-    }
+    bytes().for_each(|byte| byte.store(1, Relaxed));
 }
 
 /// The bytes of the bells.
@@ -281,6 +292,9 @@ mod tests {
     fn an_order_is_taken_once() {
         let _alone = alone();
         control().order.store(order::BEGIN, Relaxed);
+        control().process.store(0, Relaxed);
+        assert_eq!(take(), order::NOTHING, "another process is meant");
+        control().process.store(kernel::process(), Relaxed);
         let takers: Vec<_> = (0..4).map(|_| std::thread::spawn(take)).collect();
         let taken: Vec<u32> = takers.into_iter().map(|taker| taker.join().unwrap()).collect();
         assert_eq!(taken.iter().filter(|order| **order == order::BEGIN).count(), 1, "{taken:?}");
@@ -295,10 +309,11 @@ mod tests {
 
     #[test]
     fn an_observer_that_does_not_beat_for_some_seconds_is_gone() {
-        static BYTE: AtomicU8 = AtomicU8::new(1);
+        static BYTE: AtomicU8 = AtomicU8::new(0);
         let _alone = alone();
         let control = control();
-        listen((&raw const BYTE) as u64, 4);
+        listen((&raw const BYTE) as u64);
+        control.process.store(kernel::process(), Relaxed);
         begin(true, 0);
         let seconds = |n: u64| (1..=n).map(|second| second * EACH_NS);
         let gone = || control.order.load(Relaxed) == order::ABANDON;
@@ -311,10 +326,10 @@ mod tests {
         (0..100).for_each(|_| look_for_observer(20 * EACH_NS + 1));
         for now in seconds(4) {
             look_for_observer(20 * EACH_NS + now);
-            assert!(!gone() && BYTE.load(Relaxed) == 1);
+            assert!(!gone() && BYTE.load(Relaxed) == 0);
         }
         look_for_observer(25 * EACH_NS);
-        assert!(gone() && BYTE.load(Relaxed) == 5);
+        assert!(gone() && BYTE.load(Relaxed) == 1);
         assert_eq!(take(), order::ABANDON);
         answer(answer::ENDED);
         begin(false, 0);

@@ -118,9 +118,11 @@ pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
     name(&mut path, &options.directory, kernel::process(), NUMBER.load(Relaxed));
     unlink(&path, 0);
     unlink(&options.directory, libc::AT_REMOVEDIR);
+    let length = ((options.max_mb << 20) - layout::HEADER_BYTES) as usize;
+    let content = mapped.wrapping_byte_add(layout::HEADER_BYTES as usize);
     // A file system that cannot do it keeps the content until the process ends.
-    // SAFETY: our mapping, of that length; who still writes into it finds zeros.
-    let _ = unsafe { kernel::advise(mapped, (options.max_mb << 20) as usize, libc::MADV_REMOVE) };
+    // SAFETY: our mapping behind its header, of that length; who still writes into it finds zeros.
+    let _ = unsafe { kernel::advise(content, length, libc::MADV_REMOVE) };
 }
 
 /// Removes what has that path, which ends with a zero.

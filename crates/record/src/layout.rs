@@ -69,6 +69,9 @@ pub struct Header {
     pub most_waiters: AtomicU32,
 }
 
+/// Bytes that the header takes, in whole pages. They stay when the content of a file is given back: the process may look at them.
+pub const HEADER_BYTES: u64 = (size_of::<Header>() as u64).next_multiple_of(4096);
+
 /// A part of the file.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

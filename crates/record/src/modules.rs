@@ -44,7 +44,10 @@ static FIND: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Forgets who was adding modules in another process, our parent.
 pub(crate) fn begin() {
-    IS_ADDING.store(false, Relaxed);
+    static BEGUN_IN: AtomicU32 = AtomicU32::new(0);
+    if BEGUN_IN.swap(kernel::process(), Relaxed) != kernel::process() {
+        IS_ADDING.store(false, Relaxed);
+    }
 }
 
 /// The modules that are known now.

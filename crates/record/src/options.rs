@@ -61,16 +61,16 @@ impl RecordOptions {
         }
         let mut options = RecordOptions { rate, max_mb, budget, directory: [0; Self::LONGEST] };
         options.directory[..directory.len()].copy_from_slice(directory);
-        Some(options.possible())
+        options.make_possible();
+        Some(options)
     }
 
-    /// The same, with each number brought to what is possible.
-    pub(crate) fn possible(mut self) -> Self {
+    /// Brings each number to what is possible.
+    pub(crate) fn make_possible(&mut self) {
         self.rate = self.rate.clamp(1, u32::MAX.into());
         self.max_mb = self.max_mb.clamp(1, 1 << 14);
         self.budget = self.budget.min(Self::WHOLE_CORE);
         self.directory[Self::LONGEST - 1] = 0;
-        self
     }
 
     /// Whether each hold is charged for what was waited for it; else a sample of them. Who records each acquisition wants

@@ -6,7 +6,7 @@ use crate::layout::{self, Header, LENGTHS_AT, MAGIC, Part, Stamp, event, waiting
 use core::mem::offset_of;
 use core::sync::atomic::{Ordering::Acquire, fence};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
@@ -191,7 +191,13 @@ impl Reader {
         /// As long as a recorder makes them. A file can be longer than any disk, of holes that take for ever to read.
         const LONGEST: u64 = 1 << 34;
         let wrong = |why: String| ReadError { path: path.to_owned(), why };
-        let file = File::options().read(true).write(true).open(path).map_err(|error| wrong(error.to_string()))?;
+        // Who is recorded may have put anything there.
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let file = File::options().read(true).write(true).custom_flags(flags).open(path);
+        let file = file.map_err(|error| wrong(error.to_string()))?;
+        if !file.metadata().is_ok_and(|about| about.is_file()) {
+            return Err(wrong("it is no regular file".to_owned()));
+        }
         let mut head: Vec<Header> =
             read(&file, 0, 1).map_err(|error| wrong(format!("it ends within its first part: {error}")))?;
         let head = head.remove(0);

@@ -17,7 +17,7 @@ pub(crate) mod waiters;
 use crate::layout::{Header, Part};
 use core::ptr;
 use core::sync::atomic::{
-    AtomicPtr, AtomicU64,
+    AtomicPtr, AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
 use ondeck_core::kernel;
@@ -99,9 +99,12 @@ impl Recording {
 /// Pieces of the recording, a bit each: whether the file system has given memory for it. Of the longest recording.
 static BACKED: [AtomicU64; (1 << 34) / PIECE / 64] = [const { AtomicU64::new(0) }; (1 << 34) / PIECE / 64];
 const PIECE: usize = 64 << 10;
+/// Where the recording is that these are of.
+static BACKED_OF: AtomicUsize = AtomicUsize::new(0);
 
 /// A recording begins, mapped at that address. Whether its first piece has memory.
 pub(crate) fn back(start: usize) -> bool {
+    BACKED_OF.store(start, Relaxed);
     for word in &BACKED {
         if word.load(Relaxed) != 0 {
             word.store(0, Relaxed);
@@ -116,7 +119,9 @@ fn is_backed(start: usize, offset: usize) -> bool {
     let piece = offset / PIECE;
     let Some(word) = BACKED.get(piece / 64) else { return false };
     let bit = 1 << (piece % 64);
-    if word.load(Relaxed) & bit != 0 {
+    // Who is still inside of a recording that has ended asks each time.
+    let is_current = BACKED_OF.load(Relaxed) == start;
+    if is_current && word.load(Relaxed) & bit != 0 {
         return true;
     }
     let place = (start + piece * PIECE) as *mut libc::c_void;
@@ -124,7 +129,7 @@ fn is_backed(start: usize, offset: usize) -> bool {
     // SAFETY: a piece of our mapping, whose length is a multiple of a piece's; what is in it stays.
     let is_there =
         matches!(unsafe { kernel::advise(place, PIECE, libc::MADV_POPULATE_WRITE) }, Ok(_) | Err(libc::EINVAL));
-    if is_there {
+    if is_there && is_current {
         word.fetch_or(bit, Relaxed);
     }
     is_there

@@ -15,7 +15,7 @@ use crate::modules;
 use crate::store::{Recording, stacks};
 use crate::thread::own;
 use core::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU64,
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use framehop::{CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder};
@@ -42,8 +42,12 @@ pub(crate) fn ask_for_caches() {
     }
 }
 
-/// Forgets who had a cache in another process, our parent.
+/// Forgets who had a cache in another process, our parent. Who walks in this one keeps what it has.
 pub(crate) fn begin() {
+    static BEGUN_IN: AtomicU32 = AtomicU32::new(0);
+    if BEGUN_IN.swap(kernel::process(), Relaxed) == kernel::process() {
+        return;
+    }
     for place in &PLACES {
         place.is_taken.store(false, Relaxed);
     }

@@ -12,7 +12,7 @@ pub(crate) use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use kernel::KernelArgs;
-use recorder::RecorderArgs;
+pub(crate) use recorder::RecorderArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 pub(crate) use top::TopArgs;

@@ -5,7 +5,7 @@ pub(crate) mod kernel;
 mod outputs;
 mod place;
 mod run;
-mod running;
+pub(crate) mod running;
 mod signals;
 mod trial;
 

@@ -13,7 +13,7 @@ use history::History;
 use ondeck_report::wording::typed;
 use screen::{KeyCommand, Lists, Picture, Screen};
 use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
-use source::{Program, Source, TracedProcess};
+use source::{Program, RecordedProcess, Source, TracedProcess};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -24,15 +24,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
     let signal = listen().map_err(|error| Exit::Failed(format!("cannot listen to signals: {error}")))?;
-    let mut source: Box<dyn Source> = match args.pid {
-        Some(pid) => Box::new(TracedProcess::attach(args, pid)?),
-        None => Box::new(Program::start(args)?),
-    };
-    let output = match (&args.output, args.pid) {
-        (Some(path), _) => format!("output: {}", path.display()),
-        (None, None) => "output: thrown away, --output FILE keeps it".to_owned(),
-        (None, Some(_)) => "seen from the kernel: waits that sleep".to_owned(),
-    };
+    let (mut source, output) = source(args)?;
     let mut watch = Watch {
         source: &mut *source,
         signal: &signal,
@@ -59,6 +51,23 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
                 say(&as_typed(&format!("ondeck top --output out.txt -- {}", typed(&args.command))));
             }
             Err(Exit::Program(code))
+        }
+    }
+}
+
+/// What is watched, and a word about what it prints, or how it is seen.
+fn source(args: &TopArgs) -> Result<(Box<dyn Source>, String), Exit> {
+    let Some(pid) = args.pid else {
+        let output = match &args.output {
+            Some(path) => format!("output: {}", path.display()),
+            None => "output: thrown away, --output FILE keeps it".to_owned(),
+        };
+        return Ok((Box::new(Program::start(args)?), output));
+    };
+    match RecordedProcess::attach(args, pid)? {
+        Ok(recorded) => Ok((Box::new(recorded), "recorded in the process".to_owned())),
+        Err(_) => {
+            Ok((Box::new(TracedProcess::attach(args, pid)?), "seen from the kernel: waits that sleep".to_owned()))
         }
     }
 }

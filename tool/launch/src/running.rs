@@ -6,6 +6,7 @@ mod memory;
 use memory::Memory;
 pub use ondeck_record::RecordOptions;
 use ondeck_record::control::{Bell, Control, answer, order};
+pub use ondeck_record::layout::HEADER_BYTES;
 use std::fmt;
 use std::io;
 use std::mem::offset_of;
@@ -35,6 +36,8 @@ pub enum NotRecorded {
     NoFile,
     /// No thread of it has used a lock for that time.
     Idle(Duration),
+    /// It has begun to obey and does not come to an end, as if it were stopped.
+    Stopped,
 }
 
 impl fmt::Display for NotRecorded {
@@ -49,6 +52,7 @@ impl fmt::Display for NotRecorded {
                 "it runs with a lock that cannot be recorded; accepted: ondeck run with --lock ondeck or glibc",
             ),
             NotRecorded::NoFile => f.write_str("it cannot make a file for its recording"),
+            NotRecorded::Stopped => f.write_str("it stands still"),
             NotRecorded::Idle(time) => write!(f, "no thread of it has used a lock for {:.0} s", time.as_secs_f64()),
         }
     }
@@ -56,7 +60,8 @@ impl fmt::Display for NotRecorded {
 
 impl std::error::Error for NotRecorded {}
 
-/// A process with the recorder in it. Records until this is dropped, or [`end`](Self::end).
+/// A process with the recorder in it. Records until [`end`](Self::end). If it has not ended by the time when this is dropped, it
+/// will with its next lock, and removes its file.
 #[derive(Debug)]
 pub struct RunningProcess {
     recorders: Arc<[Recorder]>,
@@ -70,14 +75,21 @@ pub struct RunningProcess {
 impl RunningProcess {
     /// The recorders of that process.
     pub fn find(pid: u32) -> Result<Self, NotRecorded> {
+        /// A program may say anything of itself.
+        const MOST: usize = 16;
         let memory = Arc::new(Memory::of(pid)?);
-        let recorders = memory.recorders().into_iter().map(|control| Recorder { memory: memory.clone(), control });
-        let recorders: Arc<[Recorder]> = recorders.collect();
+        let process = number_inside(pid).unwrap_or(pid);
+        let recorder =
+            |control| Recorder { memory: memory.clone(), control, process, was_rung: AtomicBool::new(false) };
+        let recorders: Arc<[Recorder]> = memory.recorders().into_iter().take(MOST).map(recorder).collect();
         if recorders.is_empty() {
             return Err(memory.other_version().map_or(NotRecorded::NoRecorder, NotRecorded::OtherVersion));
         }
         let name = SocketAddr::from_abstract_name(format!("ondeck-observer-{pid}")).map_err(NotRecorded::NotAllowed)?;
-        let only = UnixListener::bind_addr(&name).map_err(|_| NotRecorded::Observed)?;
+        let only = UnixListener::bind_addr(&name).map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => NotRecorded::Observed,
+            _ => NotRecorded::NotAllowed(error),
+        })?;
         Ok(RunningProcess { recorders, begun: Vec::new(), heart: None, _only: only })
     }
 
@@ -86,10 +98,11 @@ impl RunningProcess {
         /// A server that does nothing may use a lock each second.
         const PATIENCE: Duration = Duration::from_secs(3);
         let until = Instant::now() + PATIENCE;
+        self.recorders.iter().for_each(Recorder::remember);
         self.recorders.iter().try_for_each(|recorder| recorder.order(order::BEGIN, Some(options)))?;
         let mut why = NotRecorded::Idle(PATIENCE);
         for (at, recorder) in self.recorders.iter().enumerate() {
-            match recorder.answer_until(until)? {
+            match recorder.begun_until(until)? {
                 answer::BEGUN => self.begun.push(at),
                 answer::RECORDED => why = NotRecorded::FromItsStart,
                 answer::OTHER_LOCK => why = NotRecorded::OtherLock,
@@ -100,28 +113,48 @@ impl RunningProcess {
         if self.begun.is_empty() {
             return Err(why);
         }
-        self.heart = Heart::of(self.recorders.clone()).ok();
+        self.heart = Some(Heart::of(self.recorders.clone()).map_err(NotRecorded::NotAllowed)?);
         Ok(())
     }
 
-    /// Has it record no more. What it has recorded can be read then.
-    pub fn end(&mut self) {
-        /// A process that uses no lock need not end; it does at its next one, as nobody beats any more.
+    /// Whether it still records what it was told to. It does not if it took us for gone, as when we were stopped.
+    pub fn goes_on(&self) -> bool {
+        let goes_on = |at: &usize| self.recorders[*at].answer().is_ok_and(|answer| answer == answer::BEGUN);
+        self.begun.iter().all(goes_on)
+    }
+
+    /// Has it record no more, and says whether it does not. What it has recorded can be read then, in any case: a process that
+    /// uses no lock writes nothing.
+    pub fn end(&mut self) -> bool {
         const PATIENCE: Duration = Duration::from_millis(500);
         let until = Instant::now() + PATIENCE;
-        let begun = std::mem::take(&mut self.begun);
-        let recorders = || begun.iter().map(|at| &self.recorders[*at]);
-        // Of a process that has ended nothing need be told.
-        recorders().for_each(|recorder| drop(recorder.order(order::END, None)));
-        recorders().for_each(|recorder| drop(recorder.answer_until(until)));
-        self.heart = None;
+        for at in &self.begun {
+            // Of a process that has ended nothing need be told.
+            let _ = self.recorders[*at].order(order::END, None);
+        }
+        let recorders = &self.recorders;
+        self.begun.retain(|at| matches!(recorders[*at].ended_until(until), Ok(false)));
+        if self.begun.is_empty() {
+            self.heart = None;
+        }
+        self.begun.is_empty()
     }
 }
 
 impl Drop for RunningProcess {
     fn drop(&mut self) {
         self.end();
+        for at in &self.begun {
+            let _ = self.recorders[*at].order(order::ABANDON, None);
+        }
     }
+}
+
+/// The number that a process has for itself.
+fn number_inside(pid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    numbers.split_whitespace().next_back()?.parse().ok()
 }
 
 /// One recorder: the library's that was loaded before the program, or the program's own.
@@ -130,11 +163,16 @@ struct Recorder {
     memory: Arc<Memory>,
     /// The address of its [`Control`].
     control: u64,
+    /// The process, as it knows itself.
+    process: u32,
+    /// Whether its bytes were 1 before we came: in a program that records since its start they stay so.
+    was_rung: AtomicBool,
 }
 
 impl Recorder {
     fn order(&self, order: u32, options: Option<&RecordOptions>) -> Result<(), NotRecorded> {
         self.write(offset_of!(Control, answer), &answer::NONE.to_ne_bytes())?;
+        self.write(offset_of!(Control, process), &self.process.to_ne_bytes())?;
         if let Some(options) = options {
             self.write(offset_of!(Control, options), options.as_bytes())?;
         }
@@ -142,26 +180,46 @@ impl Recorder {
         self.ring()
     }
 
-    /// The answer, or that there is none until then; in that case the order is taken back.
-    fn answer_until(&self, until: Instant) -> Result<u32, NotRecorded> {
+    /// The answer to the order to begin; if there is none until then, that is taken back.
+    fn begun_until(&self, until: Instant) -> Result<u32, NotRecorded> {
         /// A thread that has taken an order says so at once, unless it loses its core.
         const SURELY: Duration = Duration::from_millis(100);
+        match self.answer_until(until)? {
+            answer::NONE => {}
+            answer => return Ok(answer),
+        }
+        self.write(offset_of!(Control, order), &order::NOTHING.to_ne_bytes())?;
+        std::thread::sleep(SURELY);
+        let answer = self.answer_until(Instant::now())?;
+        if answer == answer::NONE {
+            self.silence()?;
+        }
+        Ok(answer)
+    }
+
+    /// Whether the order to end was obeyed until then. If not, it stays, and the next lock obeys.
+    fn ended_until(&self, until: Instant) -> Result<bool, NotRecorded> {
+        let has_ended = self.answer_until(until)? == answer::ENDED;
+        if has_ended {
+            self.silence()?;
+        }
+        Ok(has_ended)
+    }
+
+    /// The answer, or that there is none until then.
+    fn answer_until(&self, until: Instant) -> Result<u32, NotRecorded> {
+        /// To make a file takes some ms.
+        const LONGEST: Duration = Duration::from_secs(5);
         loop {
             match self.answer()? {
-                answer::NONE if Instant::now() >= until => break,
+                answer::NONE if Instant::now() >= until => return Ok(answer::NONE),
                 answer::NONE => self.ring()?,
+                answer::UNDER_WAY if Instant::now() >= until + LONGEST => return Err(NotRecorded::Stopped),
                 answer::UNDER_WAY => {}
                 answer => return Ok(answer),
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        self.write(offset_of!(Control, order), &order::NOTHING.to_ne_bytes())?;
-        std::thread::sleep(SURELY);
-        let answer = self.answer()?;
-        if answer == answer::NONE {
-            self.silence()?;
-        }
-        Ok(answer)
     }
 
     fn answer(&self) -> Result<u32, NotRecorded> {
@@ -173,30 +231,28 @@ impl Recorder {
         let _ = self.write(offset_of!(Control, beats), &beats.to_ne_bytes());
     }
 
+    /// Remembers what is in the bytes by which threads learn of orders.
+    fn remember(&self) {
+        let is_set = |address: &u64| self.memory.word::<u8>(*address).is_ok_and(|byte| byte != 0);
+        self.was_rung.store(self.bells().iter().any(is_set), Relaxed);
+    }
+
     fn ring(&self) -> Result<(), NotRecorded> {
-        self.set(|byte, bit| byte | bit)
+        self.bells().into_iter().try_for_each(|address| self.memory.write(address, &[1]))
     }
 
     fn silence(&self) -> Result<(), NotRecorded> {
-        self.set(|byte, bit| byte & !bit)
+        if self.was_rung.load(Relaxed) {
+            return Ok(());
+        }
+        self.bells().into_iter().try_for_each(|address| self.memory.write(address, &[0]))
     }
 
-    /// Changes the bits by which threads learn of orders, one byte at a time.
-    fn set(&self, change: impl Fn(u8, u8) -> u8) -> Result<(), NotRecorded> {
-        for at in 0..Control::BELLS {
-            let bell = self.control + (offset_of!(Control, bells) + at * size_of::<Bell>()) as u64;
-            let address: u64 = self.memory.word(bell + offset_of!(Bell, address) as u64)?;
-            if address == 0 {
-                break;
-            }
-            let bit: u8 = self.memory.word(bell + offset_of!(Bell, bit) as u64)?;
-            let before: u8 = self.memory.word(address)?;
-            let after = change(before, bit);
-            if after != before {
-                self.memory.write(address, &[after])?;
-            }
-        }
-        Ok(())
+    /// Where those bytes are.
+    fn bells(&self) -> Vec<u64> {
+        let bell = |at: usize| self.control + (offset_of!(Control, bells) + at * size_of::<Bell>()) as u64;
+        let address = |at| self.memory.word(bell(at) + offset_of!(Bell, address) as u64).ok();
+        (0..Control::BELLS).filter_map(address).filter(|address| *address != 0).collect()
     }
 
     fn write(&self, at: usize, bytes: &[u8]) -> Result<(), NotRecorded> {

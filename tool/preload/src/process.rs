@@ -5,7 +5,8 @@
 //! of `state`, at which each operation looks. A fork makes it `FRESH` again.
 //!
 //! While the process runs, an observer may ask for a recording or for its end (`ondeck_record::control`): it sets a bit in the
-//! word, with which no operation is usual. The next thread obeys (`obey`) and clears it.
+//! word, with which no operation is usual. The next thread obeys (`obey`) and clears it. While a process is not prepared nobody
+//! obeys, and the observer asks again.
 //!
 //! # Which lock
 //! `ONDECK_LOCK` names it; the flagship if it is unset; `glibc` leaves all to the C library, for a first recording. It
@@ -62,7 +63,8 @@ use crate::family::{self, Operations};
 use crate::platform::PreloadPlatform;
 use crate::signals::without_signals;
 use crate::state::{
-    ANOTHER, ASKED, BUSY, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, RECORDED, STATE, WipeOnForkPage,
+    ANOTHER, ASKED, BUSY, BYTE_OF_ASKED, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, RECORDED, STATE,
+    WipeOnForkPage,
 };
 use crate::{die, places, real, thread};
 use core::cell::UnsafeCell;
@@ -89,15 +91,14 @@ static N_FORKS: AtomicU32 = AtomicU32::new(0);
 /// Whether the C library's own mutexes and condition variables are used as they are.
 #[inline]
 pub(crate) fn is_glibc() -> bool {
-    if state() & ASKED != 0 {
-        obey();
-    }
     // While another thread prepares nobody knows: who guessed would lock in one form what is unlocked in another.
     if matches!(state() & CHOICES, FRESH | BUSY) {
         if PREPARING.load(Relaxed) == thread::place() {
             return true;
         }
         prepare();
+    } else if state() & ASKED != 0 {
+        obey();
     }
     matches!(state() & CHOICES, GLIBC | GLIBC_KNOWN)
 }
@@ -107,7 +108,7 @@ pub(crate) fn is_glibc() -> bool {
 #[inline(always)]
 pub(crate) fn records() -> bool {
     let state = state();
-    if state & ASKED != 0 {
+    if state & ASKED != 0 && !matches!(state & CHOICES, FRESH | BUSY) {
         obey();
     }
     is_recorded(state) || state & CHOICES == FRESH && starts_to_record()
@@ -121,15 +122,19 @@ fn obey() {
         let choice = CHOICE.load(Relaxed);
         let lock = how_recorded(choice);
         let (name, sleep) = lock.map_or((None, Sleep::AtOnce), |(name, sleep)| (Some(name), sleep));
-        ondeck_record::obey(name, sleep, Source::Library, |change| {
-            let now = state() & !ASKED;
-            let next = match change {
-                Change::Begun => now | RECORDED,
-                Change::Ended => now & !RECORDED,
-                Change::Nothing => now,
-            };
-            STATE.state.store(next, Release);
+        // Who asks, asks again until it is answered.
+        let ask_no_more = || STATE.state.fetch_and(!ASKED, Relaxed);
+        let has_obeyed = ondeck_record::obey(name, sleep, Source::Library, |change| {
+            ask_no_more();
+            match change {
+                Change::Begun => _ = STATE.state.fetch_or(RECORDED, Release),
+                Change::Ended => _ = STATE.state.fetch_and(!RECORDED, Release),
+                Change::Nothing => {}
+            }
         });
+        if !has_obeyed {
+            ask_no_more();
+        }
     });
 }
 
@@ -151,7 +156,8 @@ pub(crate) fn prepare() -> Option<&'static Operations> {
     // Ended by the preparing thread, which waits for nobody.
     loop {
         // pthread_process: prepare
-        match STATE.state.load(Acquire) & CHOICES {
+        let found = STATE.state.load(Acquire);
+        match found & CHOICES {
             ONDECK | GLIBC | GLIBC_KNOWN => return None,
             // SAFETY: stored before the state was, and never freed.
             ANOTHER => return unsafe { OTHER.load(Relaxed).as_ref() },
@@ -159,7 +165,8 @@ pub(crate) fn prepare() -> Option<&'static Operations> {
             _ => {
                 look_up_early();
                 without_signals(|| {
-                    if STATE.state.compare_exchange(FRESH, BUSY, Acquire, Relaxed).is_ok() {
+                    // A child that is asked before it has prepared is asked again.
+                    if STATE.state.compare_exchange(found, BUSY, Acquire, Relaxed).is_ok() {
                         PREPARING.store(thread::place(), Relaxed);
                         let state = new_state();
                         PREPARING.store(0, Relaxed);
@@ -193,10 +200,10 @@ fn new_state() -> u32 {
         // SAFETY: the page is ours, whole, and holds nothing but the state.
         let answer = unsafe { kernel::advise(page, size_of::<WipeOnForkPage>(), libc::MADV_WIPEONFORK) };
         IS_WIPED.store(answer.is_ok(), Relaxed);
-        ondeck_record::control::listen(page as u64, ASKED as u8);
+        ondeck_record::control::listen((page as usize + BYTE_OF_ASKED) as u64);
     } else {
         // pthread_process: count
-        N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK), Relaxed);
+        N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK) & (ASKED - 1), Relaxed);
         places::clear();
     }
     let choice = CHOICE.load(Relaxed);

@@ -21,10 +21,13 @@ pub(crate) const GLIBC_KNOWN: u32 = 5;
 pub(crate) const CHOICES: u32 = 7;
 /// Beside them: what is done with the lock is recorded.
 pub(crate) const RECORDED: u32 = 8;
-/// Somebody asks for a recording, or for its end: the next thread that comes along obeys. No operation is usual then.
-pub(crate) const ASKED: u32 = 16;
 /// Above that forks are counted.
-pub(crate) const ONE_FORK: u32 = 32;
+pub(crate) const ONE_FORK: u32 = 16;
+/// Somebody asks for a recording, or for its end: the next thread that comes along obeys. No operation is usual then. In a
+/// byte of its own, which is written from outside.
+pub(crate) const ASKED: u32 = 1 << 24;
+/// Where that byte is.
+pub(crate) const BYTE_OF_ASKED: usize = 3;
 
 const PAGE: usize = 4096;
 
@@ -127,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_mutex_is_usual_only_with_the_flagship_and_unrecorded() {
-        for forks in [0, ONE_FORK, 5 * ONE_FORK, u32::MAX - (ONE_FORK - 1)] {
-            for bits in 0..ONE_FORK {
+        for forks in [0, ONE_FORK, 5 * ONE_FORK, ASKED - ONE_FORK] {
+            for bits in (0..ONE_FORK).flat_map(|bits| [bits, bits | ASKED]) {
                 let state = forks | bits;
                 // Any mutex of ours, of this process or of another one.
                 let is_possible = usual_shape(state) >> 32 & u64::from(CHOICES | RECORDED | ASKED) == 0;

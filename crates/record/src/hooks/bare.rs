@@ -56,8 +56,8 @@ pub fn prepare(is_wished: &'static AtomicBool) {
     if let (None, Some(options)) = (OPTIONS.get(), RecordOptions::of_environment()) {
         OPTIONS.get_or_init(|| options);
     }
-    is_wished.store(OPTIONS.get().is_some(), Relaxed);
-    control::listen((&raw const *is_wished) as u64, 1);
+    is_wished.store(OPTIONS.get().is_some() || control::is_ordered(), Relaxed);
+    control::listen((&raw const *is_wished) as u64);
 }
 
 /// The recording of this process, begun if there is none yet. Takes no lock and asks for no memory.

@@ -94,9 +94,7 @@ fn begin_by_order(lock: Option<&str>, sleep: Sleep, source: Source) -> (Change, 
     if current().is_some() {
         return (Change::Nothing, answer::RECORDED);
     }
-    let options = control::begun_with();
-    *options = control::ordered();
-    if !start(options, lock, sleep, source) {
+    if !start(control::begin_with(), lock, sleep, source) {
         return (Change::Ended, answer::NO_FILE);
     }
     control::begin(true, thread::now_ns());

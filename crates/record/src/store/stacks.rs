@@ -19,14 +19,15 @@ pub(crate) fn begin() {
 pub(crate) fn number(recording: &Recording, stack: &[u64]) -> u32 {
     /// Further than that, the index is as good as full.
     const FARTHEST: u64 = 64;
-    if stack.is_empty() {
+    let room = recording.index.room;
+    if stack.is_empty() || room == 0 {
         return NONE;
     }
     let hash = hash(stack);
     let head = hash & !0xffff | stack.len() as u64;
     let mut own = NONE;
     for step in 0..FARTHEST {
-        let at = (hash >> 16).wrapping_add(step) % recording.index.room;
+        let at = (hash >> 16).wrapping_add(step) % room;
         let Some(place) = recording.entry::<AtomicU32>(recording.index, at) else { break };
         let mut found = place.load(Acquire);
         if found == NONE {

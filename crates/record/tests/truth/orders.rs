@@ -12,7 +12,8 @@ const LOCK: u64 = 0x5000;
 
 /// As an observer gives it, and the next thread obeys: what came of it, and what has changed by then.
 fn ordered(what: u32, directory: &Path, lock: Option<&str>) -> (u32, Option<Change>) {
-    let Control { options, order, answer, .. } = control();
+    let Control { options, order, answer, process, .. } = control();
+    process.store(std::process::id(), Relaxed);
     let path = directory.as_os_str().as_encoded_bytes();
     answer.store(answer::NONE, Relaxed);
     // SAFETY: this process has one thread that uses it.

@@ -6,14 +6,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What makes sense only for a program that is started here.
-const OF_PROGRAMS: [&str; 7] = ["output", "lock", "rate", "exact", "budget", "library", "command"];
+const OF_PROGRAMS: [&str; 4] = ["output", "lock", "library", "command"];
 
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {
-    /// Watch a process that runs already, from the kernel
+    /// Watch a process that runs already
     ///
-    /// It sees what `ondeck profile --pid` sees, and needs the same rights: every lock whose waiting threads sleep, in any
-    /// language. The process runs on when you quit.
+    /// It sees what `ondeck profile --pid` sees, and needs the same rights. If the process was started by `ondeck run`, or
+    /// its locks are ondeck's with the feature `record`, its recorder is switched on until you quit. Any other process
+    /// is watched from the kernel: every lock whose waiting threads sleep, in any language. The process runs on when
+    /// you quit.
     ///
     /// Example: sudo ondeck top --pid $(pidof server)
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = OF_PROGRAMS)]

@@ -3,10 +3,10 @@
 
 use super::kernel::{self, Life, command_of};
 use super::outputs::Outputs;
-use super::place::Place;
+use super::place::{Content, Place};
 use super::run::{begun, now_ns};
 use super::signals::{Orders, end_at_once};
-use crate::args::ProfileArgs;
+use crate::args::{ProfileArgs, RecorderArgs};
 use crate::exit::Exit;
 use crate::terminal::say;
 use ondeck_launch::running::{NotRecorded, RunningProcess};
@@ -19,12 +19,12 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     if args.kernel.futex {
         return kernel::attach(args, pid, outputs);
     }
-    let mut recorded = RecordedProcesses::new(&command_of(pid))?;
-    match recorded.begin(args, pid)? {
-        Ok(()) => recorded.watch(args, outputs),
-        Err(NotRecorded::Observed) => Err(Exit::Failed(format!("process {pid}: {}", NotRecorded::Observed))),
+    let orders = Orders::of_ours()?;
+    match RecordedProcesses::of_process(&args.recorder, pid)? {
+        Ok(recorded) => recorded.watch(args, &orders, outputs),
         Err(why) => {
-            outputs.note(format!("process {pid} was watched from the kernel: {why}{}", for_more(&why)));
+            drop(orders);
+            outputs.note(why);
             kernel::attach(args, pid, outputs)
         }
     }
@@ -39,18 +39,19 @@ pub(super) fn attach_to_cgroup(args: &ProfileArgs, name: &str) -> Result<(), Exi
             such as a container's id";
         return Err(Exit::Usage(format!("--cgroup {name}: {what}")));
     };
-    let mut recorded = RecordedProcesses::new(&command_of(*first))?;
+    let orders = Orders::of_ours()?;
+    let mut recorded = RecordedProcesses::new(&command_of(*first));
     let mut others = Vec::new();
     for pid in pids {
-        if let Err(why) = recorded.begin(args, pid)? {
-            others.push(format!("process {pid} is not recorded: {why}{}", for_more(&why)));
+        if let Err(why) = recorded.begin(&args.recorder, pid)? {
+            others.push(format!("process {pid} is not recorded: {why}"));
         }
     }
     if recorded.processes.is_empty() {
         return Err(Exit::Failed(format!("--cgroup {name}: {}", others.join("; "))));
     }
     others.into_iter().for_each(|why| outputs.note(why));
-    recorded.watch(args, outputs)
+    recorded.watch(args, &orders, outputs)
 }
 
 /// What to do for a recording.
@@ -73,7 +74,9 @@ fn of_cgroup(name: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let groups = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-    let mut pids: Vec<u32> = pids.filter(|pid| groups(*pid).lines().any(|line| is_within(line, name))).collect();
+    let ours = std::process::id();
+    let mut pids: Vec<u32> =
+        pids.filter(|pid| *pid != ours && groups(*pid).lines().any(|line| is_within(line, name))).collect();
     pids.sort_unstable();
     pids
 }
@@ -83,50 +86,74 @@ fn is_within(line: &str, name: &str) -> bool {
     const ID: usize = 12;
     let path = line.splitn(3, ':').nth(2).unwrap_or_default();
     if name.contains('/') {
-        let name = name.trim_start_matches("/sys/fs/cgroup").trim_end_matches('/');
+        let mounted = name.strip_prefix("/sys/fs/cgroup").filter(|rest| rest.starts_with('/'));
+        let name = mounted.unwrap_or(name).trim_end_matches('/');
         return path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     }
     // As `docker-ID.scope`, `cri-containerd-ID.scope`, `libpod-ID.scope`, and ID.
     let is_id = name.len() >= ID && name.bytes().all(|digit| digit.is_ascii_hexdigit());
-    path.split('/').any(|part| {
-        let part = part.trim_end_matches(".scope").trim_end_matches(".service");
-        part == name || is_id && part.rsplit(['-', '.']).any(|id| id.starts_with(name))
+    path.split('/').any(|whole| {
+        let part = whole.trim_end_matches(".scope").trim_end_matches(".service");
+        whole == name || part == name || is_id && part.rsplit(['-', '.']).any(|id| id.starts_with(name))
     })
 }
 
+const CUT_SHORT: &str =
+    "the recording was cut short: ondeck stood still for some seconds, or another one has begun to record";
+
+/// A process that was recorded, with what its recording needs until the profile is made: then its memory is given back. One that
+/// uses no lock just now gives it back itself.
+pub(crate) struct Ended {
+    _process: Option<RunningProcess>,
+    _content: Option<Content>,
+}
+
 /// Processes that record, and what they have recorded.
-struct RecordedProcesses {
+pub(crate) struct RecordedProcesses {
     processes: Vec<(u32, RunningProcess, Place)>,
-    collector: Collector,
-    orders: Orders,
+    pub(crate) collector: Collector,
 }
 
 impl RecordedProcesses {
-    fn new(command: &[String]) -> Result<Self, Exit> {
-        let orders = Orders::of_ours()?;
-        Ok(RecordedProcesses { processes: Vec::new(), collector: Collector::of_running(begun(command)), orders })
+    fn new(command: &[String]) -> Self {
+        RecordedProcesses { processes: Vec::new(), collector: Collector::of_running(begun(command)) }
+    }
+
+    /// Switches the recorder of one process on. The inner error says why it must be watched from the kernel.
+    pub(crate) fn of_process(args: &RecorderArgs, pid: u32) -> Result<Result<Self, String>, Exit> {
+        let mut recorded = Self::new(&command_of(pid));
+        match recorded.begin(args, pid)? {
+            Ok(()) => Ok(Ok(recorded)),
+            Err(why) if why == NotRecorded::Observed.to_string() => Err(Exit::Failed(format!("process {pid}: {why}"))),
+            Err(why) => Ok(Err(format!("process {pid} was watched from the kernel: {why}"))),
+        }
     }
 
     /// Switches the recorder of a process on. The inner error says why that cannot be.
-    fn begin(&mut self, args: &ProfileArgs, pid: u32) -> Result<Result<(), NotRecorded>, Exit> {
+    fn begin(&mut self, args: &RecorderArgs, pid: u32) -> Result<Result<(), String>, Exit> {
+        let told = |why: NotRecorded| format!("{why}{}", for_more(&why));
         let mut process = match RunningProcess::find(pid) {
             Ok(process) => process,
+            Err(why) => return Ok(Err(told(why))),
+        };
+        let place = match Place::for_process(pid, args.max_mb) {
+            Ok(place) => place,
             Err(why) => return Ok(Err(why)),
         };
-        let place = Place::for_process(pid, args.recorder.max_mb)?;
-        let Some(options) = args.recorder.options(&place.inside) else {
+        let Some(options) = args.options(&place.inside) else {
             return Err(Exit::Failed(format!("{}: the path is too long", place.inside.display())));
         };
-        self.collector.looks_at(pid, place.path());
-        let begun = process.begin(&options);
-        if begun.is_ok() {
-            self.processes.push((pid, process, place));
+        if let Err(why) = process.begin(&options) {
+            return Ok(Err(told(why)));
         }
-        Ok(begun)
+        self.collector.looks_at(pid, &place.path());
+        self.collector.take(now_ns());
+        self.processes.push((pid, process, place));
+        Ok(Ok(()))
     }
 
     /// Reads what is recorded until the time is over, the processes end, or somebody wants us to.
-    fn watch(mut self, args: &ProfileArgs, mut outputs: Outputs) -> Result<(), Exit> {
+    fn watch(mut self, args: &ProfileArgs, orders: &Orders, mut outputs: Outputs) -> Result<(), Exit> {
         const GAP: Duration = Duration::from_millis(50);
         say(&self.what_is_done(args.kernel.length.is_some()));
         let until = args.kernel.length.map(|length| Instant::now() + length);
@@ -134,8 +161,12 @@ impl RecordedProcesses {
         let mut lives: Vec<Life> = self.processes.iter().map(|(pid, ..)| Life::of(*pid)).collect();
         loop {
             self.collector.take(now_ns());
-            let (is_wanted, is_over) = self.orders.snapshot_and_end();
+            let (is_wanted, is_over) = orders.snapshot_and_end();
             lives.retain_mut(Life::goes_on);
+            if !lives.is_empty() && !self.processes.iter().all(|(_, process, _)| process.goes_on()) {
+                outputs.note(CUT_SHORT.to_owned());
+                break;
+            }
             if is_over || until.is_some_and(|until| Instant::now() >= until) || lives.is_empty() {
                 break;
             }
@@ -146,13 +177,26 @@ impl RecordedProcesses {
             let left = until.map_or(GAP, |until| until.saturating_duration_since(Instant::now()));
             self.collector.watch(GAP.min(left), now_ns);
         }
-        self.processes.iter_mut().for_each(|(_, process, _)| process.end());
-        let ended = now_ns();
-        self.collector.take(ended);
-        // Names take a while. From here on nothing needs the directories, so nothing is left if a signal ends us.
-        let _contents: Vec<_> = self.processes.into_iter().map(|(.., place)| place.remove()).collect();
+        let (ended, _contents) = self.end();
         end_at_once()?;
         outputs.write_all(self.collector.profile(ended))
+    }
+
+    /// Switches the recorders off, and says when that was. Names take a while: from here on nothing needs the directories, so
+    /// nothing is left if a signal ends us. What is in the files is there until the rest of the answer is dropped.
+    pub(crate) fn end(&mut self) -> (u64, Vec<Ended>) {
+        let have_ended: Vec<bool> = self.processes.iter_mut().map(|(_, process, _)| process.end()).collect();
+        let ended = now_ns();
+        self.collector.take(ended);
+        let left = self.processes.drain(..).zip(have_ended).map(|((_, process, place), has_ended)| {
+            let content = place.remove();
+            if has_ended {
+                return Ended { _process: None, _content: Some(content) };
+            }
+            content.leave();
+            Ended { _process: Some(process), _content: None }
+        });
+        (ended, left.collect())
     }
 
     fn what_is_done(&self, has_end: bool) -> String {
@@ -175,6 +219,8 @@ mod tests {
             ("/system.slice/web.service/worker", "/sys/fs/cgroup/system.slice/web.service/", true),
             ("/system.slice/web.service", "/system.slice/we", false),
             ("/system.slice/web.service", "web", true),
+            ("/system.slice/web.service", "web.service", true),
+            ("/foo/web", "/sys/fs/cgroupfoo", false),
             ("/system.slice/web.service", "we", false),
             ("/system.slice/docker-4f1c2a9d8e7b6a5c4d3e2f1a0b9c8d7e.scope", id, true),
             ("/system.slice/docker-4f1c2a9d8e7b6a5c4d3e2f1a0b9c8d7e.scope", &id[..12], true),

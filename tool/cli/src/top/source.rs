@@ -3,6 +3,7 @@
 use crate::args::TopArgs;
 use crate::exit::Exit;
 use crate::profile::kernel::{Life, command_of, explain, ring_bytes};
+use crate::profile::running::RecordedProcesses;
 use crate::profile::{begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_launch::prepare;
 use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
@@ -125,6 +126,59 @@ impl Drop for Program {
         if !self.running.has_ended() {
             self.running.is_over(GRACE);
         }
+    }
+}
+
+/// A process that runs already, whose recorder we have switched on. It runs on when we go.
+pub(super) struct RecordedProcess {
+    name: String,
+    pid: u32,
+    recorded: RecordedProcesses,
+    life: Life,
+    is_left: bool,
+}
+
+impl RecordedProcess {
+    /// The inner error says why it can be watched from the kernel only.
+    pub(super) fn attach(args: &TopArgs, pid: u32) -> Result<Result<RecordedProcess, String>, Exit> {
+        let name = command_of(pid).into_iter().next().unwrap_or_default();
+        let of = |recorded| RecordedProcess { name, pid, recorded, life: Life::of(pid), is_left: false };
+        Ok(RecordedProcesses::of_process(&args.recorder, pid)?.map(of))
+    }
+}
+
+impl Source for RecordedProcess {
+    fn title(&self) -> String {
+        titled(&self.name, self.pid)
+    }
+
+    fn poll(&mut self) -> Option<i32> {
+        self.recorded.collector.take(now_ns());
+        (self.is_left || !self.life.goes_on()).then_some(0)
+    }
+
+    fn watch(&mut self) {
+        const GAP: Duration = Duration::from_millis(50);
+        self.recorded.collector.watch(GAP, now_ns);
+    }
+
+    fn snapshot(&mut self) -> Profile {
+        let now = now_ns();
+        self.recorded.collector.take(now);
+        self.recorded.collector.snapshot(now)
+    }
+
+    fn whole(&mut self) -> Profile {
+        let (ended, _contents) = self.recorded.end();
+        self.recorded.collector.profile(ended)
+    }
+
+    fn quitting(&self) -> &'static str {
+        "q: quit, the process runs on"
+    }
+
+    fn stop(&mut self, _signal: i32) {
+        self.is_left = true;
     }
 }
 

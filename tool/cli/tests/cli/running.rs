@@ -151,3 +151,51 @@ fn the_processes_of_a_control_group_are_recorded() {
     until("the group is empty", || std::fs::remove_dir(group).is_ok());
     failed(&ondeck(&["profile", "--cgroup", "ondeck-test-of-groups"]), 2, &["no process", "accepted"]);
 }
+
+#[test]
+fn top_shows_a_program_that_runs_with_its_holders() {
+    let server = Server::with("glibc", &[]);
+    let mut top = command(&["top", "--pid", &server.pid()]);
+    let mut top = top.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It stays open: who cannot print ends.
+    let mut lines = BufReader::new(top.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let line = lines.find(|line| line.contains("table")).unwrap();
+    // Who holds it, and why it takes long.
+    assert!(line.contains("rebuild") && line.contains("blocked"), "{line}");
+    crate::support::signal(&top, libc::SIGTERM);
+    let output = top.wait_with_output().unwrap();
+    let list = String::from_utf8(output.stderr).unwrap();
+    assert!(list.contains("`rebuild` (server.c:17) holds `table`"), "{list}");
+    server.end();
+}
+
+/// It is told to end while it uses no lock, and does at the next one.
+#[test]
+fn a_program_that_locks_seldom_goes_on_after_its_recording() {
+    for lock in ["glibc", "ondeck"] {
+        let server = Server::with(lock, &["seldom"]);
+        for _ in 0..2 {
+            let (profile, run) = profiled(&["--pid", &server.pid(), "--for", "100ms", "--rate", "1"]);
+            assert_eq!((run.code, profile.locks.len()), (Some(0), 1), "{}", run.stderr);
+        }
+        let maps = || std::fs::read_to_string(format!("/proc/{}/maps", server.pid())).unwrap();
+        assert!(maps().lines().filter(|line| line.contains(".ondeck")).all(|line| line.ends_with("(deleted)")));
+        std::thread::sleep(std::time::Duration::from_millis(2500));
+        server.end();
+    }
+}
+
+/// Its state is its parent's until it locks, and the order comes before that.
+#[test]
+fn a_child_that_has_not_locked_yet_obeys_when_it_does() {
+    for lock in ["glibc", "ondeck"] {
+        let server = Server::with(lock, &["child"]);
+        let children = format!("/proc/{0}/task/{0}/children", server.pid());
+        let child = std::fs::read_to_string(children).unwrap().trim().to_owned();
+        let mut observer = command(&["profile", "--pid", &child, "--for", "100ms"]);
+        let mut observer = observer.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        server.end();
+        observer.wait().unwrap();
+    }
+}

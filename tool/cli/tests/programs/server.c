@@ -1,5 +1,6 @@
 // Runs until it is told to end: `rebuild` sleeps for 2 ms with `table`, and `look_up` waits for it. Another lock is always free.
-// With an argument, each thread forks meanwhile, and the children lock too.
+// With `forks`, each thread forks meanwhile, and the children lock too. With `sleeps` nobody locks, with `seldom` somebody each
+// second. With `child` all this is in a child that has not locked yet when it is told to end.
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER, free_lock = PTHREAD_MUTEX_INITIALIZER;
 static long n_entries;
-static int forks, sleeps;
+static int forks, sleeps, seldom;
 
 __attribute__((noinline)) static void rebuild(void)
 {
@@ -40,6 +41,15 @@ static void child(void)
         _exit(9);
 }
 
+static void *sleeper(void *nothing)
+{
+    for (;;) {
+        look_up();
+        sleep(1);
+    }
+    return nothing;
+}
+
 static void *builder(void *nothing)
 {
     for (;;) {
@@ -68,8 +78,20 @@ int main(int argc, char **argv)
 {
     forks = argc > 1 && strcmp(argv[1], "forks") == 0;
     sleeps = argc > 1 && strcmp(argv[1], "sleeps") == 0;
+    seldom = argc > 1 && strcmp(argv[1], "seldom") == 0;
+    int status = 0;
+    if (argc > 1 && strcmp(argv[1], "child") == 0) {
+        pthread_mutex_lock(&table);
+        pthread_mutex_unlock(&table);
+        pid_t pid = fork();
+        if (pid != 0)
+            return waitpid(pid, &status, 0) != pid || status != 0;
+        sleeps = 1;
+    }
     pthread_t thread;
-    for (int i = 0; i < 3 && !sleeps; i++)
+    if (seldom)
+        pthread_create(&thread, NULL, sleeper, NULL);
+    for (int i = 0; i < 3 && !sleeps && !seldom; i++)
         pthread_create(&thread, NULL, i == 0 ? builder : reader, NULL);
     puts("begun");
     fflush(stdout);

@@ -8,6 +8,7 @@ use object::read::elf::{FileHeader as _, NoteIterator, ProgramHeader as _};
 use ondeck_record::control::Control;
 use ondeck_record::layout::MAGIC;
 use std::fs::File;
+use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
 type Header = FileHeader64<Endianness>;
@@ -52,9 +53,17 @@ impl Memory {
         Ok(Memory { file, notes })
     }
 
+    /// Whether a recorder is there. A program may have mapped its own file once more, as for names in its stacks: what is said
+    /// there leads anywhere.
+    fn is_there(&self, control: &u64) -> bool {
+        let here = self.word(control.wrapping_add(offset_of!(Control, here) as u64));
+        here.is_ok_and(|here: u64| here == *control)
+    }
+
     /// Where the [`Control`]s of recorders are whose recordings can be read.
     pub(super) fn recorders(&self) -> Vec<u64> {
-        self.notes.iter().filter(|note| note.magic == MAGIC).map(|note| note.control).collect()
+        let controls = self.notes.iter().filter(|note| note.magic == MAGIC).map(|note| note.control);
+        controls.filter(|control| self.is_there(control)).collect()
     }
 
     /// How recordings begin that cannot be read, if there is a recorder that makes such.

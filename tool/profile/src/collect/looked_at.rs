@@ -1,7 +1,7 @@
 //! A process that is looked at for a while: its number here, and its files where they are others than ours.
 
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,10 +21,11 @@ impl LookedAt {
         LookedAt { pid, root }
     }
 
-    /// The file that has that path there, if files there are others than here.
+    /// The file that has that path there, if files there are others than here. Links lead nowhere else than there.
     pub(super) fn open(&self, path: &Path) -> Option<Arc<File>> {
-        let root = self.root.as_ref()?;
-        let path = Path::new("/proc/self/fd").join(root.as_raw_fd().to_string()).join(path.strip_prefix("/").ok()?);
-        File::open(path).ok().map(Arc::new)
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let file = File::from(openat2(self.root.as_ref()?, path, flags, Mode::empty(), within).ok()?);
+        file.metadata().is_ok_and(|about| about.is_file()).then(|| Arc::new(file))
     }
 }
