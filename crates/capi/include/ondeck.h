@@ -223,9 +223,13 @@ int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
  * condition variable or lock for readers and writers of the C or C++ library. The header is enough for that, no library
  * is needed. Without `ondeck profile` the call does nothing.
  *
- * `name` is a string of up to 47 bytes, and is copied. A process has room for 1024 names: later ones are left out. A lock
- * that is named again has the later name. What is made at the same address after it has the name too, until it is given
- * its own. Never waits. */
+ * Give all locks of one class the same name, as each shard of a map: they are one row in the profile, with their number.
+ *
+ * `name` is a string of up to 47 bytes, and is copied. A process has room for 1024 different names and for about 50,000 locks
+ * that have one. What finds no room is left out, and the profile says so. A lock that is named again has the later name. A
+ * lock that is destroyed by its function, as pthread_mutex_destroy, takes its name with it. If there is no such call, as
+ * for std::mutex, what is made at the same address has the name too, until it is given its own. An empty name takes the
+ * name away. Never waits. */
 #if defined(__ELF__) && defined(__GNUC__)
 /* Of the library that `ondeck profile` preloads, and of this one. Either may be missing. */
 __attribute__((weak)) void ondeck_set_name(const void *lock, const char *name);

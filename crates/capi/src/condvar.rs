@@ -1,9 +1,9 @@
 //! `ondeck_cond_t`.
 
-use crate::OK;
 use crate::clock::{Deadline, in_ns};
 use crate::mutex::Mutex;
 use crate::recorded::{self, Machine};
+use crate::{OK, destroyed};
 use libc::{EINVAL, ETIMEDOUT, timespec};
 use ondeck_core::ondeck::RawCondvar;
 use std::ffi::c_int;
@@ -32,9 +32,10 @@ extern "C" fn ondeck_cond_init(cond: &mut MaybeUninit<Condvar>) -> c_int {
     OK
 }
 
-/// Nothing to do: a waiter keeps nothing elsewhere.
+/// Nothing else to do: a waiter keeps nothing elsewhere.
 #[unsafe(no_mangle)]
-extern "C" fn ondeck_cond_destroy(_cond: &Condvar) -> c_int {
+extern "C" fn ondeck_cond_destroy(cond: &Condvar) -> c_int {
+    destroyed((&raw const *cond) as u64);
     OK
 }
 

@@ -32,6 +32,18 @@ ondeck_core::where_recordable! {
     }
 }
 
+ondeck_core::where_recordable! {
+    {
+        /// The lock at that address is gone, with its name.
+        fn destroyed(address: u64) {
+            ondeck_record::destroyed(address, None);
+        }
+    }
+    else {
+        fn destroyed(_: u64) {}
+    }
+}
+
 use std::ffi::{CStr, c_char, c_void};
 
 /// What the functions answer when all went well, as those of pthread.

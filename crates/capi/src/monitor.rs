@@ -1,6 +1,6 @@
 //! `ondeck_monitor_t`.
 
-use crate::OK;
+use crate::{OK, destroyed};
 use libc::{EBUSY, EPERM, ETIMEDOUT};
 use ondeck::WaitEnd;
 use std::ffi::c_int;
@@ -38,6 +38,7 @@ unsafe extern "C" fn ondeck_monitor_destroy(monitor: &mut Monitor) -> c_int {
     drop(entered);
     // Its side object goes back to the pool. What is left is free and thin, and stays valid.
     *monitor = Monitor::new();
+    destroyed((&raw const *monitor) as u64);
     OK
 }
 

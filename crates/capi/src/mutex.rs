@@ -2,7 +2,7 @@
 
 use crate::clock::{Deadline, in_ns};
 use crate::recorded::{self, Machine};
-use crate::{OK, misused};
+use crate::{OK, destroyed, misused};
 use libc::{EBUSY, EINVAL, ETIMEDOUT, timespec};
 use ondeck_core::RawLock;
 use ondeck_core::ondeck::RawOndeck;
@@ -39,7 +39,11 @@ extern "C" fn ondeck_mutex_init(mutex: &mut MaybeUninit<Mutex>) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn ondeck_mutex_destroy(mutex: &Mutex) -> c_int {
-    if mutex.0.is_at_rest() { OK } else { EBUSY }
+    if !mutex.0.is_at_rest() {
+        return EBUSY;
+    }
+    destroyed((&raw const *mutex) as u64);
+    OK
 }
 
 #[unsafe(no_mangle)]

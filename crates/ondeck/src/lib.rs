@@ -195,16 +195,23 @@ pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 
 /// Gives a lock the name by which `ondeck profile` shows it: a mutex or a condition variable, or a struct that has one.
 ///
-/// Without the feature `record`, or if nothing is recorded, this does nothing. A name has up to 47 bytes, and there may be
-/// 1024 in a process: what is beyond is left out. A lock that is named again has the later name. A name belongs to the
-/// lock's place in memory. So a lock that is moved should be named afterwards, and what is later made at the same place has
-/// the name too, until it is given its own. Never blocks.
+/// Give all locks of one class the same name, as each shard of a map: they are one row in the profile, with their number.
+///
+/// Without the feature `record`, this does nothing. A name has up to 47 bytes. A process has room for 1024 different names and
+/// for about 50,000 locks that have one. What finds no room is left out, and the profile says so. A lock that is named again
+/// has the later name, and an empty one takes the name away. A name belongs to the lock's place in memory. So a lock that is
+/// moved should be named afterwards. Locks have no destructor, so what is later made at the same place has the name too, until
+/// it is given its own. Never blocks.
 ///
 /// # Example
 /// ```
-/// static CACHE: ondeck::Mutex<Vec<u32>> = ondeck::Mutex::new(Vec::new());
+/// use ondeck::Mutex;
 ///
+/// static CACHE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 /// ondeck::name(&CACHE, "cache");
+///
+/// let shards: Vec<Mutex<u32>> = (0..10_000).map(Mutex::new).collect();
+/// shards.iter().for_each(|shard| ondeck::name(shard, "shard"));
 /// ```
 pub fn name<T: ?Sized>(lock: &T, name: &str) {
     recorded::name((&raw const *lock).cast::<u8>() as u64, size_of_val(lock) as u64, name.as_bytes());

@@ -28,8 +28,9 @@ fn lay_out(header: &mut Header, length: u64) {
     header.locks = part(length / 8, size_of::<Lock>());
     header.index = part(length / 32, size_of::<u32>());
     header.stacks = part(length / 4, size_of::<u64>());
-    header.waiters = part(WAITERS * size_of::<Waiter>() as u64, size_of::<Waiter>());
     header.names = part((names::MOST * size_of::<Name>()) as u64, size_of::<Name>());
+    header.waiters = part(WAITERS * size_of::<Waiter>() as u64, size_of::<Waiter>());
+    header.named = part((length / 128).min((names::MOST_NAMED * 8) as u64), 8);
     let left = length - at;
     header.ring = Part { start: at, room: left / size_of::<Slot>() as u64 };
 }
@@ -230,8 +231,9 @@ mod tests {
                 (header.locks, size_of::<Lock>()),
                 (header.index, 4),
                 (header.stacks, 8),
-                (header.waiters, size_of::<Waiter>()),
                 (header.names, size_of::<Name>()),
+                (header.waiters, size_of::<Waiter>()),
+                (header.named, 8),
                 (header.ring, size_of::<Slot>()),
             ];
             let mut end = size_of::<Header>() as u64;

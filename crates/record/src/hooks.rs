@@ -9,6 +9,7 @@
 //! | `holds` | what a thread remembers of its own holds, for the next two |
 //! | `rwlock` | locks with marks that many threads may have at once to read |
 //! | `bare` | locks that have no room for marks |
+//! | `destroyed` | a lock that had a name is gone |
 //! | `opaque` | waits on what has no marks, and no holder that is known |
 //!
 //! Nothing here waits for another thread, and nothing that is called while a lock is held, or waited for, fails: what cannot
@@ -16,6 +17,7 @@
 //! lock's marks, if there is nothing to do. The rest is kept out of the callers: `cold`, or behind such a look.
 
 pub mod bare;
+mod destroyed;
 mod holds;
 mod mutex;
 mod opaque;
@@ -23,6 +25,7 @@ mod process;
 mod rwlock;
 mod wait;
 
+pub use destroyed::destroyed;
 pub use mutex::{PendingRelease, count, uncount};
 pub use opaque::{OpaqueWait, forget, notifies};
 pub use process::{Change, Sleep, Source, ask_loader, exit, in_child, note_lock, obey, start};

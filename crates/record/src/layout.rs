@@ -2,7 +2,7 @@
 //! modules use it, and so do those who read recordings; it uses none.
 //!
 //! ```text
-//! Header | modules | locks | index of stacks | stacks | threads that wait | names | ring of samples
+//! Header | modules | locks | index of stacks | stacks | names | threads that wait | named addresses | ring of samples
 //! ```
 //!
 //! The file has its whole length from the start, and holes where nothing was written. All parts but the last three only grow, and
@@ -12,7 +12,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `ondeckR` and the version of the form.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x06");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x07");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -43,10 +43,12 @@ pub struct Header {
     pub index: Part,
     /// The stacks, in words of 8 bytes.
     pub stacks: Part,
+    /// Names that the program has given, each once.
+    pub names: Part,
     /// Threads that wait now.
     pub waiters: Part,
-    /// Names that the program has given.
-    pub names: Part,
+    /// The addresses that have these names, as [`named`] says, in words of 8 bytes.
+    pub named: Part,
     /// The samples.
     pub ring: Part,
     /// Samples that were begun, from the start.
@@ -59,6 +61,8 @@ pub struct Header {
     pub dropped_stacks: AtomicU64,
     /// Locks that found none.
     pub dropped_locks: AtomicU64,
+    /// Names of locks that found none.
+    pub dropped_names: AtomicU64,
     /// 1 after a regular end.
     pub has_exited: AtomicU32,
     /// Whether lock calls were seen at all.
@@ -67,6 +71,8 @@ pub struct Header {
     pub source: u32,
     /// So many of the slots for [`waiters`](Self::waiters) have been in use.
     pub most_waiters: AtomicU32,
+    /// Whether any lock was given a name.
+    pub has_names: AtomicU32,
 }
 
 /// Bytes that the header takes, in whole pages. They stay when the content of a file is given back: the process may look at them.
@@ -153,12 +159,20 @@ pub struct Lock {
     pub rotations: AtomicU32,
     /// Turns of its waiters' loops.
     pub spins: AtomicU32,
+    /// The number of the name that it had when it was destroyed, or [`NAMELESS`](Self::NAMELESS). 0 if that is not known: then
+    /// its address has the name.
+    pub name: AtomicU32,
     /// If charges are sampled: the mean time between two instants, in ns.
     pub period: AtomicU64,
     /// The last instant before whose charge the number of waiters has changed, and that number.
     pub settled: AtomicU64,
     /// The longest wait that is over, recorded or not, in ns.
     pub longest: AtomicU64,
+}
+
+impl Lock {
+    /// In the place of a name's number: the lock had none.
+    pub const NAMELESS: u32 = u32::MAX;
 }
 
 /// What an entry among the locks is.
@@ -208,12 +222,11 @@ impl Waiter {
     pub const TAKEN: u32 = u32::MAX;
 }
 
-/// A name that the program has given a lock.
+/// A name that the program has given a lock, or thousands of them. Its number is its index plus 1.
 #[repr(C)]
 pub struct Name {
-    /// Where the lock begins; 0 if the entry is not in use.
-    pub address: AtomicU64,
-    /// How many bytes it has; 1 if that is not known.
+    /// How many bytes from its address on a lock of that name has; 1 if that is not known, 0 if the entry is not in use. Written
+    /// last.
     pub length: AtomicU64,
     /// The name, up to a zero.
     pub text: [AtomicU64; Name::TEXT / 8],
@@ -222,6 +235,29 @@ pub struct Name {
 impl Name {
     /// Bytes for a name, with its end.
     pub const TEXT: usize = 48;
+}
+
+/// The word of an address that has a name: the lower 48 bits of the address, and below them the name's number. In one word, so
+/// that nobody ever sees the one without the other.
+pub mod named {
+    /// The bits of an address that count. What some systems keep in those above is no part of it.
+    pub const ADDRESS: u64 = u64::MAX >> NUMBER_BITS;
+    const NUMBER_BITS: u32 = 16;
+
+    /// The word; number 0 says that the address has no name any more.
+    pub const fn word(address: u64, number: u16) -> u64 {
+        address << NUMBER_BITS | number as u64
+    }
+
+    /// Whose word it is.
+    pub const fn address(word: u64) -> u64 {
+        word >> NUMBER_BITS
+    }
+
+    /// The number in it.
+    pub const fn number(word: u64) -> u16 {
+        word as u16
+    }
 }
 
 /// A sample, 48 bytes.

@@ -2,6 +2,10 @@
 //!
 //! Nothing is mapped here, and nothing believed: a file that has been cut short, or is another one, is an error that says so. Used by `ondeck`, and by tests; nothing in the recorder uses it.
 
+mod names;
+
+pub use names::Names;
+
 use crate::layout::{self, Header, LENGTHS_AT, MAGIC, Part, Stamp, event, waiting};
 use core::mem::offset_of;
 use core::sync::atomic::{Ordering::Acquire, fence};
@@ -24,6 +28,7 @@ pub struct Reader {
     stacks: Part,
     waiters: Part,
     names: Part,
+    named: Part,
     ring: Part,
     tail: u64,
     /// Samples that were begun and not finished, or make no sense.
@@ -108,6 +113,8 @@ pub struct Lock {
     pub rotations: u32,
     /// Turns of loops.
     pub spins: u32,
+    /// As in [`layout::Lock::name`]; [`Names::of`] knows the name.
+    pub name: u32,
     /// Who waits for it, as the recorder keeps that.
     waiting: u64,
     /// Since when the hold in progress is known to last, by the recording's clock.
@@ -124,15 +131,6 @@ impl Lock {
     pub fn uncharged_ns(&self, now: u64) -> u64 {
         waiting::area(self.waiting, now)
     }
-}
-
-/// A name that the program has given a lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
-    /// Of the lock.
-    pub addresses: core::ops::Range<u64>,
-    /// The name.
-    pub text: String,
 }
 
 /// A sample.
@@ -183,6 +181,8 @@ pub struct Dropped {
     pub stacks: u64,
     /// Locks.
     pub locks: u64,
+    /// Names that the program has given its locks.
+    pub names: u64,
 }
 
 impl Reader {
@@ -223,6 +223,7 @@ impl Reader {
             stacks: checked(head.stacks, size_of::<u64>())?,
             waiters: checked(head.waiters, size_of::<layout::Waiter>())?,
             names: checked(head.names, size_of::<layout::Name>())?,
+            named: checked(head.named, size_of::<u64>())?,
             ring: checked(head.ring, size_of::<layout::Slot>())?,
             tail: head.tail.into_inner(),
             spoilt: 0,
@@ -266,6 +267,7 @@ impl Reader {
             samples: self.field(offset_of!(Header, dropped_samples))?,
             stacks: self.field(offset_of!(Header, dropped_stacks))?,
             locks: self.field(offset_of!(Header, dropped_locks))?,
+            names: self.field(offset_of!(Header, dropped_names))?,
         })
     }
 
@@ -385,31 +387,6 @@ impl Reader {
         Ok(waiters)
     }
 
-    /// The names that the program has given its locks.
-    pub fn names(&self) -> Result<Vec<Name>, ReadError> {
-        const AT_ONCE: u64 = 64;
-        let name = |entry: layout::Name| {
-            let address = entry.address.into_inner();
-            let end = address.saturating_add(entry.length.into_inner());
-            let bytes = entry.text.map(|word| word.into_inner().to_ne_bytes());
-            // What was cut in the middle of a character ends before it.
-            let text = String::from_utf8_lossy(text(bytes.as_flattened())).trim_end_matches('\u{fffd}').to_owned();
-            Name { addresses: address..end, text }
-        };
-        let mut names = Vec::new();
-        for first in (0..self.names.room).step_by(AT_ONCE as usize) {
-            let entries = self.entries(self.names, first, AT_ONCE.min(self.names.room - first))?;
-            let known = entries.into_iter().map(name);
-            let known = known.filter(|name| name.addresses.start != 0 && !name.text.is_empty());
-            let n_before = names.len();
-            names.extend(known);
-            if names.len() == n_before {
-                break;
-            }
-        }
-        Ok(names)
-    }
-
     /// The return addresses of a stack, the innermost first; empty if there is none of that number.
     pub fn stack(&self, number: u32) -> Result<Vec<u64>, ReadError> {
         let at = u64::from(number);
@@ -470,6 +447,7 @@ fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
         wakes: entry.wakes.into_inner(),
         rotations: entry.rotations.into_inner(),
         spins: entry.spins.into_inner(),
+        name: entry.name.into_inner(),
         waiting: entry.waiting.into_inner(),
         lasts_since: entry.lasts_since.into_inner(),
     })

@@ -83,11 +83,17 @@ pub(crate) unsafe extern "C" fn pthread_mutex_init(
 pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
-    match here.kind() {
+    // The C library takes its kind from a mutex that it destroys.
+    let marks = here.kind().map_or_else(|| here.glibc_marks(), |_| Some(&here.marks));
+    let answer = match here.kind() {
         Some(_) => here.destroy(),
         // SAFETY: as POSIX says.
         None => unsafe { glibc::destroy(mutex.cast()) },
+    };
+    if answer == 0 {
+        ondeck_record::destroyed(mutex as u64, marks);
     }
+    answer
 }
 
 #[unsafe(no_mangle)]
@@ -382,6 +388,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut pthread_cond_t) -> c_int {
+    ondeck_record::destroyed(condition as u64, None);
     if process::is_glibc() {
         // SAFETY: as POSIX says.
         return unsafe { glibc::destroy_condition(condition) };

@@ -123,6 +123,7 @@ real! {
         at: *const timespec
     );
     fn pthread_rwlock_init(lock: *mut pthread_rwlock_t, attributes: *const pthread_rwlockattr_t);
+    fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t);
     fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t);
     fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t);
     fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t);

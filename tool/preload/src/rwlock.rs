@@ -169,6 +169,17 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_init(
     answer
 }
 
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller's.
+    let answer = unsafe { real::pthread_rwlock_destroy(lock) };
+    if answer == 0 {
+        // SAFETY: the caller's memory is still there.
+        ondeck_record::destroyed(lock as u64, unsafe { at(lock) }.marks());
+    }
+    answer
+}
+
 /// The calls that lock: what they ask for, how that is tried, and their arguments behind the lock.
 macro_rules! locks {
     ($($name:ident: $access:ident, $attempt:ident ($($argument:ident: $type:ty),*);)*) => {$(

@@ -2,6 +2,7 @@
 //!
 //! | locks | are of one kind if |
 //! |---|---|
+//! | that the program has named | they have the same name |
 //! | without a name of their own | they were made, or first used, at the same place: function, file and line |
 //! | of which that is not known | they were waited for most in the same function |
 //! | static variables | they are parts of one variable, and were made, or first used, at the same place: elements of an array are, members of a struct are not |
@@ -16,7 +17,7 @@ use crate::profile::{
 };
 use crate::sums::{Sites, Sum};
 use crate::wrappers::Tops;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The profile with locks of one kind, and conditions of one kind, as one each: with the sums of all of them.
 pub fn grouped(mut profile: Profile) -> Profile {
@@ -79,13 +80,23 @@ fn hot_elements(profile: &Profile, places: &[Option<Place>]) -> Vec<usize> {
     }
     let is_hot = |(_, lock, place): &(usize, &Lock, &Place)| {
         let (n, sum) = sums[&place.key];
-        n >= FEWEST && lock.name.contains('[') && lock.waits >= FEWEST_WAITS && lock.wait_ns > MOST * sum
+        n >= FEWEST
+            && !lock.is_named
+            && lock.name.contains('[')
+            && lock.waits >= FEWEST_WAITS
+            && lock.wait_ns > MOST * sum
     };
     known().filter(is_hot).map(|(at, ..)| at).collect()
 }
 
 fn place(profile: &Profile, tops: &Tops, lock: &Lock) -> Option<Place> {
     let name = base(&lock.name, lock.address);
+    if lock.is_named {
+        return Some(Place {
+            key: (lock.process, format!("{:?} named {name}", lock.kind)),
+            name: format!("of {name}"),
+        });
+    }
     let is_symbol = several(name).is_none() && !name.starts_with("0x");
     let origin = lock.origin.map(|origin| (origin.stack, origin.spot));
     let (stack, verb) = match origin {
@@ -200,6 +211,7 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
     };
     Lock {
         name,
+        is_named: first.is_named,
         members: n_members,
         process: first.process,
         address: members.iter().map(|lock| lock.address).min().unwrap_or_default(),
@@ -281,13 +293,12 @@ fn causes(all: Vec<Cause>) -> Vec<Cause> {
     causes
 }
 
-/// Conditions have no origin: their names say it. Without a line, two places may have one name. Two threads that are the
-/// first to use one at the same time may each have recorded it.
+/// Conditions have no origin: their names say it. Without a line, two places may have one name.
 fn condition_key(condition: &Condition) -> Key {
     let name = base(&condition.name, condition.address);
     let is_place = several(name).is_some() && name.ends_with(')');
-    let key = if is_place { name.to_owned() } else { format!("{:#x}", condition.address) };
-    (condition.process, format!("{:?} {key}", condition.kind))
+    let key = if is_place || condition.is_named { name.to_owned() } else { format!("{:#x}", condition.address) };
+    (condition.process, format!("{:?} {} {key}", condition.kind, condition.is_named))
 }
 
 fn conditions_of(conditions: Vec<Condition>) -> (Vec<Condition>, Vec<u32>) {
@@ -307,8 +318,11 @@ fn merged_condition(members: Vec<Condition>) -> Condition {
         // What these wait for has no name; the place has.
         _ => None,
     };
-    let name = match (noun, several(name)) {
-        (Some(noun), Some(place)) if members.len() > 1 => format!("{} {noun} {place}", members.len()),
+    // Two threads that are the first to use one at the same time may each have recorded it.
+    let n_addresses = members.iter().map(|condition| condition.address).collect::<BTreeSet<u64>>().len();
+    let place = if first.is_named { Some(format!("of {name}")) } else { several(name) };
+    let name = match (noun, place) {
+        (Some(noun), Some(place)) if n_addresses > 1 => format!("{n_addresses} {noun} {place}"),
         _ => name.to_owned(),
     };
     Condition {
@@ -316,6 +330,7 @@ fn merged_condition(members: Vec<Condition>) -> Condition {
         process: first.process,
         address: members.iter().map(|condition| condition.address).min().unwrap_or_default(),
         kind: first.kind,
+        is_named: first.is_named,
         waits: members.iter().map(|condition| condition.waits).sum(),
         wait_ns: members.iter().map(|condition| condition.wait_ns).sum(),
         longest_ns: members.iter().map(|condition| condition.longest_ns).max().unwrap_or_default(),

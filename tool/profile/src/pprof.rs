@@ -305,6 +305,7 @@ fn comments(profile: &Profile) -> Vec<String> {
         (dropped.samples, "samples"),
         (dropped.stacks, "stacks"),
         (dropped.locks, "locks"),
+        (dropped.names, "names of locks"),
         (dropped.processes, "processes"),
     ];
     let lost: Vec<String> = lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {n}")).collect();

@@ -177,6 +177,9 @@ pub struct Lock {
     /// earlier version, and where nothing is known of who holds it.
     #[serde(default)]
     pub causes: Vec<Cause>,
+    /// Whether the program has given it its name: all locks of that name are of one kind.
+    #[serde(default)]
+    pub is_named: bool,
     /// How many locks it stands for: of several of one kind, all figures are sums, or those of the one that has most.
     #[serde(default = "one")]
     pub members: u32,
@@ -364,6 +367,9 @@ pub struct Condition {
     /// What kind of waiting it is.
     #[serde(default)]
     pub kind: WaitKind,
+    /// As [`Lock::is_named`].
+    #[serde(default)]
+    pub is_named: bool,
     /// How often a thread waited on it.
     pub waits: f64,
     /// How long, in ns, all together.
@@ -461,6 +467,9 @@ pub struct Dropped {
     pub stacks: u64,
     /// Locks.
     pub locks: u64,
+    /// Names that the program has given its locks.
+    #[serde(default)]
+    pub names: u64,
     /// Processes that could not record.
     pub processes: u64,
 }

@@ -273,6 +273,11 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
         ),
         (dropped.stacks, "stack", "not recorded, so what happened there has no function names"),
         (dropped.locks, "lock", "not recorded, because there was no room for more"),
+        (
+            dropped.names,
+            "name",
+            "left out, because there was no room for more: give fewer different names, or try a larger --max-mb",
+        ),
         (dropped.processes, "process", "not recorded"),
     ];
     let dropped = rows.into_iter().filter(|(n, ..)| *n > 0).map(|(n, what, why)| match (n, what) {
@@ -348,11 +353,12 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let mut profile = made_up::server();
-        profile.dropped.locks = 2;
+        (profile.dropped.locks, profile.dropped.names) = (2, 1);
         profile.notes = vec!["a\nnote".into()];
         let expected = [
             "12 samples were dropped because the memory for them was full, so the figures are too low: try a larger --max-mb",
             "2 locks were not recorded, because there was no room for more",
+            "1 name was left out, because there was no room for more: give fewer different names, or try a larger --max-mb",
             "1 process was not recorded",
             "a note",
         ];

@@ -16,8 +16,10 @@
 //! The lock may be that of the program's allocator. So memory is asked for once, in [`prepare`], before the program starts;
 //! code that is loaded later is walked by frame pointers, and has no names.
 //!
-//! Locks that come to be at one address one after the other are one lock here, as none says when it goes.
+//! Locks that come to be at one address one after the other are one lock here, unless the first one had a name and was
+//! [destroyed](super::destroyed): else none says when it goes.
 
+use super::destroyed;
 use super::mutex::PendingRelease;
 use super::process::{self, Change, Sleep, Source};
 use super::wait::Wait;
@@ -125,6 +127,14 @@ fn find(address: u64) -> Option<&'static Marks> {
     let mut places = near(&PLACES, address).map(|place| (place, place.address.load(Acquire)));
     let (place, _) = places.find(|(_, found)| *found == address || *found == 0).filter(|(_, found)| *found != 0)?;
     Some(&place.marks)
+}
+
+/// The lock at that address is destroyed: the number that it had. What comes to be there is another lock.
+pub(super) fn forget(recording: &Recording, address: u64) -> u32 {
+    let Some(marks) = find(address) else { return NONE };
+    let number = destroyed::known(recording, marks, address);
+    marks.tag.store(0, Relaxed);
+    number
 }
 
 /// The marks of a lock, made if there are none. `None` if there is no room.

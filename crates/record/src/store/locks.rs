@@ -63,10 +63,22 @@ pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: u32) -
 
 /// The places of a table by addresses in which one may be.
 pub(crate) fn near<P, const N: usize>(places: &'static [P; N], address: u64) -> impl Iterator<Item = &'static P> {
+    indices(N, address).map(|at| &places[at])
+}
+
+/// Where these are in a table of so many places.
+pub(crate) fn indices(n_places: usize, address: u64) -> impl Iterator<Item = usize> {
     /// Further than that, the table is as good as full.
     const FARTHEST: usize = 32;
     let first = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
-    (first..first + FARTHEST).map(|at| &places[at % N])
+    (first..first + FARTHEST).map(move |at| at % n_places)
+}
+
+/// The number of the lock at an address that has no marks; [`NONE`] if there is none.
+pub(crate) fn known_at(address: u64) -> u32 {
+    let places = near(&PLACES, address).map(|place| (place, place.address.load(Acquire)));
+    let mut until_free = places.take_while(|(_, found)| *found != 0);
+    until_free.find(|(_, found)| *found == address).map_or(NONE, |(place, _)| place.number.load(Acquire))
 }
 
 /// The number of the lock at an address that has no marks; a new one, with the stack that `origin` gives, for the first one

@@ -47,6 +47,30 @@ fn waits_and_holds_are_those_of_marks() {
     });
 }
 
+/// Only if one has a name is it known that another lock has come to its address.
+#[test]
+fn a_destroyed_lock_takes_its_name_with_it() {
+    in_its_own_process("bare::a_destroyed_lock_takes_its_name_with_it", 1, |directory| {
+        assert!(bare::prepare());
+        let use_mutex = || {
+            taken(Some(1), bare::is_due(), false);
+            assert!(release(Some(1), false));
+        };
+        for text in [None, None, Some("first"), None, Some("second")] {
+            use_mutex();
+            if let Some(text) = text {
+                ondeck_record::name(LOCK, 8, text.as_bytes());
+            }
+            ondeck_record::destroyed(LOCK, None);
+        }
+        let reader = reader(directory);
+        let names = reader.names().unwrap();
+        let locks = reader.locks().unwrap();
+        assert_eq!(locks.iter().map(|lock| names.of(lock)).collect::<Vec<_>>(), [Some("first"), Some("second")]);
+        assert_eq!(names.iter().count(), 0);
+    });
+}
+
 /// Somebody waits, and another finds the lock free.
 #[test]
 fn what_is_waited_while_the_lock_is_free_is_charged_to_nobody() {

@@ -7,6 +7,7 @@ use ondeck_record::read::Reader;
 use ondeck_record::{Marks, OpaqueWait, RecordOptions, Sleep, Source};
 use std::hint::black_box;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const LOCK: u64 = 0x5000;
 
@@ -344,21 +345,110 @@ fn a_sample_that_is_being_written_is_waited_for() {
     });
 }
 
-/// Those from before the recording, and more than are read at once.
+/// Those from before the recording too, and of thousands of locks; what has no room is counted.
 #[test]
 fn names_are_kept_as_they_were_given_last() {
     in_its_own_process("files::names_are_kept_as_they_were_given_last", 1, |directory| {
         use ondeck_record::name;
         name(64, 8, b"before");
         start(Exact);
+        assert_eq!(reader(directory).names().unwrap().iter().collect::<Vec<_>>(), [(64..72, "before")]);
         name(0, 8, b"nothing is there");
         let long = "n".repeat(46) + "\u{e9}";
         name(72, 0, long.as_bytes());
-        (0..2000).for_each(|at| name(1000 + at, 1, b"one of many"));
+        name(80, 1, b"for a while");
+        name(80, 1, b"");
         name(64, 16, b"later");
         let names = reader(directory).names().unwrap();
-        let first = |at: usize| (names[at].addresses.clone(), names[at].text.as_str());
-        assert_eq!((first(0), first(1)), ((64..80, "later"), (72..73, &*"n".repeat(46))));
-        assert_eq!((names.len(), first(1023)), (1024, (2021..2022, "one of many")));
+        let whole = [(64..80, "later"), (72..73, &*"n".repeat(46))];
+        assert_eq!(names.iter().collect::<Vec<_>>(), whole);
+        // As many as there is room for in 1 MB.
+        (0..2000).for_each(|at| name(1000 + 8 * at, 1, b"one of many"));
+        let count = || {
+            let reader = reader(directory);
+            let n_kept = reader.names().unwrap().iter().filter(|(_, name)| *name == "one of many").count() as u64;
+            (n_kept, reader.dropped().unwrap().names)
+        };
+        let (n_kept, n_dropped) = count();
+        assert!((900..=1022).contains(&n_kept) && n_kept + n_dropped == 2000, "{n_kept} {n_dropped}");
+        // 1024 texts have room: five are there.
+        (0..1100).for_each(|n| name(64, 16, format!("text {n}").as_bytes()));
+        assert_eq!(count(), (n_kept, n_dropped + 81));
+        assert_eq!(reader(directory).names().unwrap().at(70), Some("text 1018"));
+    });
+}
+
+/// By the threads that give them, or by the one that begins the recording.
+#[test]
+fn names_that_are_given_while_a_recording_begins_are_there() {
+    in_its_own_process("files::names_that_are_given_while_a_recording_begins_are_there", 1, |directory| {
+        const MOST: u64 = 400;
+        let address = |thread: u64, n: u64| ((thread + 1) << 20) + n * 64;
+        let has_begun = AtomicBool::new(false);
+        let given: Vec<u64> = std::thread::scope(|scope| {
+            let namers: Vec<_> = (0..2)
+                .map(|thread| {
+                    let has_begun = &has_begun;
+                    scope.spawn(move || {
+                        let mut n = 0;
+                        while n < MOST && !has_begun.load(Ordering::Relaxed) {
+                            ondeck_record::name(address(thread, n), 1, b"shard");
+                            std::thread::sleep(std::time::Duration::from_micros(20));
+                            n += 1;
+                        }
+                        n
+                    })
+                })
+                .collect();
+            start(Exact);
+            has_begun.store(true, Ordering::Relaxed);
+            namers.into_iter().map(|namer| namer.join().unwrap()).collect()
+        });
+        let names = reader(directory).names().unwrap();
+        for (thread, n) in (0..2).zip(given).flat_map(|(thread, n_given)| (0..n_given).map(move |n| (thread, n))) {
+            assert_eq!(names.at(address(thread, n)), Some("shard"), "{thread} {n}");
+        }
+    });
+}
+
+/// What comes to be at its address has a name of its own, or none.
+#[test]
+fn a_destroyed_lock_takes_its_name_with_it() {
+    in_its_own_process("files::a_destroyed_lock_takes_its_name_with_it", 1, |directory| {
+        use ondeck_record::{OpaqueWait, destroyed, layout::kind, name};
+        start(Exact);
+        let use_mutex = |marks: &Marks| {
+            marks.taken(LOCK);
+            marks.release(LOCK).unwrap().done();
+        };
+        let first = Marks::default();
+        use_mutex(&first);
+        name(LOCK, 1, b"named late");
+        destroyed(LOCK, Some(&first));
+        let second = Marks::default();
+        use_mutex(&second);
+        destroyed(LOCK, Some(&second));
+        let third = Marks::default();
+        name(LOCK, 1, b"third");
+        use_mutex(&third);
+        destroyed(LOCK, Some(&third));
+        name(LOCK, 1, b"fourth");
+        use_mutex(&Marks::default());
+        // One that has no marks.
+        let wait = || OpaqueWait::begin(LOCK + 64, kind::CONDITION).unwrap().end();
+        name(LOCK + 64, 1, b"filled");
+        wait();
+        destroyed(LOCK + 64, None);
+        wait();
+        // Never used.
+        name(LOCK + 128, 1, b"unused");
+        destroyed(LOCK + 128, Some(&Marks::default()));
+        destroyed(LOCK + 192, None);
+        let reader = reader(directory);
+        let names = reader.names().unwrap();
+        let locks = reader.locks().unwrap();
+        let found: Vec<Option<&str>> = locks.iter().map(|lock| names.of(lock)).collect();
+        assert_eq!(found, [Some("named late"), None, Some("third"), Some("fourth"), Some("filled"), None]);
+        assert_eq!(names.iter().collect::<Vec<_>>(), [(LOCK..LOCK + 1, "fourth")]);
     });
 }

@@ -7,6 +7,7 @@ mod gone;
 mod kept;
 mod kernel;
 mod launch;
+mod named;
 mod otlp;
 mod partial;
 mod profiled;

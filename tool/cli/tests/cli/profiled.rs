@@ -227,19 +227,6 @@ fn locks_of_one_kind_are_one_row_unless_each_is_wanted() {
     assert_eq!((each.len(), each.last().map(String::as_str)), (13, Some("shards[2]")), "{each:?}");
 }
 
-/// The header needs no library, and the program none.
-#[test]
-fn locks_have_the_names_that_the_program_gives_them() {
-    let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../crates/capi/include");
-    let program = compiled("named.c", &[headers]);
-    assert!(Command::new(&program).status().unwrap().success(), "without anything that records");
-    let (profile, run) = recorded(&[], &[&program]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let mut names: Vec<String> = profile.locks.into_iter().map(|lock| lock.name).collect();
-    names.sort();
-    assert_eq!(names, ["cache", "journal"]);
-}
-
 /// Containers often have no `sudo`, and root needs none.
 #[test]
 fn root_is_told_nothing_of_sudo() {

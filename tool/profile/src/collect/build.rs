@@ -84,11 +84,12 @@ impl Collector {
         profile.dropped.processes = profile.notes.len() as u64;
         profile.notes.truncate(MOST_FAULTS);
         for recording in &self.recordings {
-            let (sum, read::Dropped { samples, stacks, locks }) = (&mut profile.dropped, recording.dropped);
+            let (sum, read::Dropped { samples, stacks, locks, names }) = (&mut profile.dropped, recording.dropped);
             // A damaged file may say anything.
             sum.samples = sum.samples.saturating_add(samples);
             sum.stacks = sum.stacks.saturating_add(stacks);
             sum.locks = sum.locks.saturating_add(locks);
+            sum.names = sum.names.saturating_add(names);
         }
         let n_spoilt: u64 = self.recordings.iter().map(|recording| recording.n_spoilt).sum();
         let n_untimely: u64 = self.recordings.iter().map(|recording| recording.n_untimely).sum();
@@ -256,7 +257,7 @@ impl<'a> Builder<'a> {
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot });
         let tells = image.recording.contents.about().lock != "glibc" && kind == LockKind::Mutex;
         let told = |count: u32| tells.then_some(f64::from(count));
-        let name = self.name(image, lock.address, origin, false);
+        let (name, is_named) = self.name(image, lock, origin, false);
         // Since the start: what the last to wait found that nobody had looked at, and what no sample tells.
         let (left_over, longest_ns) = match self.since {
             SampleRange::Start => (lock.left_over as f64, lock.longest_ns),
@@ -265,6 +266,7 @@ impl<'a> Builder<'a> {
         let waits = totals.waits.lock(self.slice_ns);
         let built = Lock {
             name,
+            is_named,
             process: image.process,
             address: lock.address,
             origin,
@@ -300,13 +302,14 @@ impl<'a> Builder<'a> {
         totals: &Totals,
     ) -> Result<(), ReadError> {
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot: Spot::FirstSeen });
-        let name = self.name(image, lock.address, origin, kind == WaitKind::Join);
+        let (name, is_named) = self.name(image, lock, origin, kind == WaitKind::Join);
         let waiters = self.sites(image, &totals.waiters, LockKind::Mutex)?;
         if let Some(class) = self.made_of(&name, &waiters) {
             let kind = if let WaitSubject::Lock(kind) = class.meaning { kind } else { LockKind::Unknown };
             let name = if let FutexOwner::Process(name) = class.whose { name.to_owned() } else { name };
             self.locks.push(Lock {
                 name,
+                is_named,
                 kind,
                 process: image.process,
                 address: lock.address,
@@ -320,6 +323,7 @@ impl<'a> Builder<'a> {
         let built = Condition {
             kind,
             name,
+            is_named,
             process: image.process,
             address: lock.address,
             waiters,
@@ -341,13 +345,16 @@ impl<'a> Builder<'a> {
         is_known.then_some(class)
     }
 
-    /// What the program calls it; a symbol; or the function of the program that initialised it or used it first. Of a place
-    /// in the program, that function.
-    fn name(&mut self, image: &Image, address: u64, origin: Option<Origin>, is_place: bool) -> String {
-        let is_of = |name: &&read::Name| name.addresses.contains(&address) && !is_place;
-        if let Some(name) = image.names.iter().find(is_of) {
-            return name.text.clone();
+    /// How it is called, and whether the program calls it so. Else it is a symbol, or the function of the program that
+    /// initialised it or used it first. Of a place in the program, that function.
+    fn name(&mut self, image: &Image, lock: &read::Lock, origin: Option<Origin>, is_place: bool) -> (String, bool) {
+        match image.names.of(lock).filter(|_| !is_place) {
+            Some(name) => (name.to_owned(), true),
+            None => (self.found_name(image, lock.address, origin, is_place), false),
         }
+    }
+
+    fn found_name(&mut self, image: &Image, address: u64, origin: Option<Origin>, is_place: bool) -> String {
         if let Some(symbol) = self.stacks.symbols.datum(&image.modules, address).filter(|_| !is_place) {
             return symbol;
         }
@@ -397,7 +404,7 @@ struct Image<'a> {
     number: usize,
     process: u32,
     modules: Vec<Module>,
-    names: Vec<read::Name>,
+    names: read::Names,
     stacks: HashMap<u32, u32>,
     /// Of one lock: the frames of the function that is called before a return address; `None` of several.
     callees: HashMap<u64, Option<Vec<u32>>>,

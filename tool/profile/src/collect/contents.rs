@@ -4,7 +4,7 @@
 use super::totals::Totals;
 use crate::symbols::stamp;
 use ondeck_record::layout::Stamp;
-use ondeck_record::read::{Lock, Module, Name, ReadError, Reader, RecordingInfo, Waiter};
+use ondeck_record::read::{Lock, Module, Names, ReadError, Reader, RecordingInfo, Waiter};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ struct EndedRecording {
     locks: Vec<Lock>,
     modules: Vec<Module>,
     stacks: HashMap<u32, Vec<u64>>,
-    names: Vec<Name>,
+    names: Names,
 }
 
 impl Contents {
@@ -73,8 +73,8 @@ impl Contents {
         }
     }
 
-    /// The names that the program has given its locks.
-    pub(super) fn names(&self) -> Result<Vec<Name>, ReadError> {
+    /// The names that the program has given its locks. To be asked for before the locks.
+    pub(super) fn names(&self) -> Result<Names, ReadError> {
         match &self.from {
             ContentSource::File(reader) => reader.names(),
             ContentSource::Memory(kept) => Ok(kept.names.clone()),
@@ -123,10 +123,13 @@ impl Contents {
         let is_waited_for =
             |lock: &Lock| waiters.iter().any(|waiter| waiter.lock == lock.number || waiter.address == lock.address);
         if !totals.is_empty() || !waiters.is_empty() {
+            let names = self.names()?;
             kept.locks = reader.locks()?;
             kept.locks.retain(|lock| totals.contains_key(&lock.number) || is_waited_for(lock));
             kept.modules = self.modules()?;
-            kept.names = self.names()?;
+            let addresses =
+                kept.locks.iter().map(|lock| lock.address).chain(waiters.iter().map(|waiter| waiter.address));
+            kept.names = names.of_addresses(addresses);
             let waiting = waiters.iter().map(|waiter| waiter.stack);
             let origins = kept.locks.iter().map(|lock| lock.origin);
             for number in totals.values().flat_map(Totals::stacks).chain(origins).chain(waiting) {

@@ -152,6 +152,42 @@ fn what_points_at_locks_follows_them() {
     assert!((cause.each_ns - 5000.0 / 3.0).abs() < 1e-6, "{}", cause.each_ns);
 }
 
+/// Wherever they were made; and not with what is only called alike, or is of another kind.
+#[test]
+fn locks_that_the_program_calls_alike_are_one() {
+    let mut builder = Builder::new(2.0);
+    for (index, (name, is_named)) in
+        [("shard[0]", true), ("shard[0]", true), ("shard[0]", true), ("shard[0]", false), ("shard[1]", true)]
+            .into_iter()
+            .enumerate()
+    {
+        let place = ["open", "main", "close", "open", "open"][index];
+        let made = origin(&mut builder, &[place], Spot::Initialised);
+        several(&mut builder, 1, name, made);
+        let lock = builder.0.locks.last_mut().unwrap();
+        lock.is_named = is_named;
+        // One has most of the waiting.
+        lock.wait_ns = if index == 0 { 1e6 } else { 10.0 - index as f64 };
+        lock.waits = 50.0;
+    }
+    let kind = crate::profile::LockKind::RwLock;
+    let rwlock = Lock { kind, address: 7, ..builder.0.locks[0].clone() };
+    builder.0.locks.extend([rwlock.clone(), Lock { address: 8, ..rwlock }]);
+    let all = grouped(finished(builder));
+    let rows: Vec<(&str, u32, bool)> =
+        all.locks.iter().map(|lock| (lock.name.as_str(), lock.members, lock.is_named)).collect();
+    let expected = [
+        ("2 locks of shard[0]", 2, true),
+        ("3 locks of shard[0]", 3, true),
+        ("shard[0]", 1, false),
+        ("shard[1]", 1, true),
+    ];
+    assert_eq!(rows, expected);
+    for name in ["2 locks of shard[0]", "3 locks of shard[0]"] {
+        assert_eq!(crate::names::kind_of(name), "of shard[0]");
+    }
+}
+
 #[test]
 fn conditions_of_one_place_are_one() {
     let mut builder = Builder::new(2.0);
@@ -164,6 +200,13 @@ fn conditions_of_one_place_are_one() {
     let names: Vec<&str> = all.conditions.iter().map(|condition| condition.name.as_str()).collect();
     assert_eq!(names, ["2 condition variables first used in wait (a.c:9)", "filled"]);
     assert_eq!(all.conditions[0].wait_ns, 18.0);
+    let mut builder = Builder::new(2.0);
+    for (address, is_named) in [(1, true), (2, true), (2, true), (3, false)] {
+        builder.0.conditions.push(Condition { name: "filled".into(), address, is_named, ..Condition::default() });
+    }
+    let all = grouped(finished(builder));
+    let names: Vec<&str> = all.conditions.iter().map(|condition| condition.name.as_str()).collect();
+    assert_eq!(names, ["2 condition variables of filled", "filled"]);
 }
 
 #[test]
