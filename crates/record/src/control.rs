@@ -22,7 +22,7 @@
 //! # What was there before
 //! A lock that is held as a recording begins has no known holder: its hold is charged to the stack that releases it. A wait
 //! that is under way is not recorded. As a recording ends, threads are inside of it: what they write goes into its mapping, which
-//! stays. Each wait and hold has the [number](crate::charging::recording_number) of its recording, and tells nothing to
+//! stays. Each wait and hold has the number of its recording, and tells nothing to
 //! another one.
 //!
 //! # An observer that dies

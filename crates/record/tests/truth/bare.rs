@@ -51,7 +51,7 @@ fn waits_and_holds_are_those_of_marks() {
 #[test]
 fn a_destroyed_lock_takes_its_name_with_it() {
     in_its_own_process("bare::a_destroyed_lock_takes_its_name_with_it", 1, |directory| {
-        assert!(bare::prepare());
+        assert!(prepare());
         let use_mutex = || {
             taken(Some(1), bare::is_due(), false);
             assert!(release(Some(1), false));

@@ -139,7 +139,8 @@ fn what_waits_cost_makes_fewer_of_them_samples() {
         let marks = Marks::default();
         let (mut reader, began) = (reader(directory), Instant::now());
         let (mut total, mut seen, mut variance, mut n, mut n_seen) = (0.0, 0.0, 0.0_f64, 0, 0);
-        let mut last = 0.0;
+        // A wait in which this thread lost its core may be long, and stands for itself.
+        let mut heaviest = 0.0_f64;
         while began.elapsed() < WHILE {
             for _ in 0..100 {
                 let waiting = marks.wait(LOCK).unwrap();
@@ -151,10 +152,10 @@ fn what_waits_cost_makes_fewer_of_them_samples() {
                 let (ns, weight) = (sample.ns as f64, sample.weight);
                 seen += weight * ns;
                 variance += weight * (weight - 1.0) * ns * ns;
-                (n_seen, last) = (n_seen + 1, weight);
+                (n_seen, heaviest) = (n_seen + 1, heaviest.max(weight));
             }
         }
-        assert!(last > 5.0 && n_seen < n / 2, "the last of {n_seen} of {n} stands for {last}");
+        assert!(heaviest > 5.0 && n_seen < n / 2, "one of {n_seen} of {n} stands for {heaviest}");
         assert!((seen - total).abs() < 6.0 * variance.sqrt(), "{seen} for {total}, of {n_seen}");
     });
 }
