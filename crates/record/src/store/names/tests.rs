@@ -65,6 +65,26 @@ fn a_table_has_what_was_put_last_and_not_taken() {
     assert!(put(&*full, 8 * 33, 2) && !put(&*full, 8, 1), "a place is taken again");
 }
 
+/// As two threads leave it that have named a lock at once, while another place came to be free.
+#[test]
+fn the_next_name_is_the_only_one_of_its_address() {
+    for is_named_again in [true, false] {
+        let places = table::<64>();
+        let near: Vec<usize> = crate::store::locks::indices(64, 4096).take(6).collect();
+        for (index, address) in near.into_iter().zip([8, 4096, 16, 4096, 24, 4096]) {
+            places[index].store(named::word(address, 1), Relaxed);
+        }
+        if is_named_again {
+            assert!(put(&*places, 4096, 3));
+        } else {
+            take(&*places, 4096);
+        }
+        let words = places.iter().map(|place| place.load(Relaxed));
+        let left = words.filter(|word| named::address(*word) == 4096 && named::number(*word) != 0).count();
+        assert_eq!((left, find(&*places, 4096)), if is_named_again { (1, 3) } else { (0, 0) });
+    }
+}
+
 /// A reader copies words while two threads name locks and take the names away, each its own and some that both name.
 #[test]
 fn a_reader_sees_only_names_that_were_given() {
@@ -120,6 +140,43 @@ fn with_room_for_names() -> &'static Recording {
     recording
 }
 
+/// One thread writes down what it has found, as if a recording began, while another gives the lock another name.
+#[test]
+fn who_writes_down_an_old_name_writes_again() {
+    const ROUNDS: u64 = 100_000;
+    const ADDRESS: u64 = 1 << 29;
+    let _alone = alone();
+    let recording = with_room_for_names();
+    let numbers = ["one", "other"].map(|text| number_of(1, text.as_bytes()).unwrap());
+    let mut n_wrong = 0;
+    let (round, n_done) = (AtomicU64::new(0), AtomicU64::new(0));
+    let until = |word: &AtomicU64, value: u64| {
+        while word.load(Acquire) < value {
+            thread::yield_now();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 1..=ROUNDS {
+                until(&round, n);
+                write_down(recording, ADDRESS);
+                n_done.fetch_add(1, Release);
+            }
+        });
+        for n in 1..=ROUNDS {
+            round.store(n, Release);
+            (0..n % 40).for_each(|_| core::hint::spin_loop());
+            assert!(put(&NAMED, ADDRESS, numbers[n as usize % 2]));
+            TURN.fetch_add(1, AcqRel);
+            write_down(recording, ADDRESS);
+            until(&n_done, n);
+            n_wrong += u64::from(find(recording, ADDRESS) != find(&NAMED, ADDRESS));
+        }
+    });
+    assert_eq!(n_wrong, 0, "of {ROUNDS} rounds");
+    take(&NAMED, ADDRESS);
+}
+
 fn text_in(recording: &Recording, number: u16) -> String {
     let entry = recording.entry::<Name>(recording.names, u64::from(number) - 1).unwrap();
     let bytes = entry.text.each_ref().map(|word| word.load(Relaxed).to_ne_bytes());
@@ -172,19 +229,33 @@ fn a_recording_that_begins_meanwhile_has_all_names() {
 #[test]
 fn a_name_is_whole_when_it_has_a_number() {
     let _alone = alone();
-    let texts: Vec<String> = (0..100).map(|n| format!("{n} {}", "x".repeat(n % 50))).collect();
-    let numbers: Vec<Vec<u16>> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..2)
-            .map(|_| scope.spawn(|| texts.iter().map(|text| number_of(1, text.as_bytes()).unwrap()).collect()))
-            .collect();
+    let texts: Vec<String> = (0..250).map(|n| format!("{n} {}", "x".repeat(n % 50))).collect();
+    let n_ready = AtomicU64::new(0);
+    // Both at once, and looked at at once.
+    let given = |text: &String| {
+        let ready = n_ready.fetch_add(1, AcqRel) + 1;
+        while n_ready.load(Acquire) < ready + ready % 2 {
+            core::hint::spin_loop();
+        }
+        let number = number_of(1, text.as_bytes()).unwrap();
+        let words = NAMES[usize::from(number) - 1].name.text.each_ref().map(|word| word.load(Relaxed).to_ne_bytes());
+        (number, words)
+    };
+    let numbers: Vec<Vec<_>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(|| texts.iter().map(given).collect())).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let recording = with_room_for_names();
-    for (text, number) in numbers.iter().flat_map(|all| texts.iter().zip(all)) {
+    for (text, (number, words)) in numbers.iter().flat_map(|all| texts.iter().zip(all)) {
         assert!(write_name(recording, *number));
-        assert_eq!(text_in(recording, *number), text[..text.len().min(47)]);
+        let expected = &text[..text.len().min(47)];
+        assert_eq!(text_in(recording, *number), expected);
+        assert!(words.as_flattened().starts_with(expected.as_bytes()), "{text} is not whole: {words:?}");
         let again = number_of(1, text.as_bytes()).unwrap();
-        assert!(numbers.iter().any(|all| all.contains(&again)), "{text} has the number of one of them");
-        assert_ne!(number_of(2, text.as_bytes()), Some(*number), "of locks of another length");
+        assert!(
+            numbers.iter().any(|all| all.iter().any(|(number, _)| *number == again)),
+            "{text} has the number of one of them"
+        );
     }
+    assert_ne!(number_of(2, texts[0].as_bytes()), number_of(1, texts[0].as_bytes()), "of locks of another length");
 }
