@@ -81,7 +81,7 @@ impl Place {
     }
 
     fn file(&self, name: &std::ffi::OsStr) -> Option<File> {
-        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.directory, name, flags, Mode::empty()).ok()?;
         let about = fstat(&file).ok()?;
         let is_plain = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile && about.st_nlink == 1;
