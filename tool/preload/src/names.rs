@@ -11,6 +11,7 @@
 //! | is not recorded | normal, ours, touched in this process | `lock_in::<false>` | `unlock_usual::<false>` |
 //! | is recorded | the same, if nobody waits for it | `lock_in::<true>` | `unlock_usual::<true>` |
 //! | any | of another type, else the same | `lock_unusual` | `unlock_unusual` |
+//! | has the C library's locks, is not recorded | any | the same, to the C library | the same |
 //! | has the C library's locks, known and recorded | normal, if nobody waits for it | `lock_beside_glibc` | `glibc::unlock_idle` |
 //! | the same | normal, if others wait and no instant has come | `lock_with_a_look` | `unlock_with_a_look` |
 //! | any | any | `lock_any` | `unlock_any` |
@@ -22,7 +23,7 @@ use crate::bytes::cond::Cond;
 use crate::bytes::glibc::wake_as_glibc;
 use crate::bytes::mutex::Mutex;
 use crate::time::Deadline;
-use crate::{Answer, cond, glibc, process, thread};
+use crate::{Answer, cond, glibc, process, real, thread};
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use libc::{
     EBUSY, EINVAL, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t,
@@ -180,6 +181,10 @@ unsafe extern "C" fn wait(mutex: *mut pthread_mutex_t) -> c_int {
 /// As POSIX says.
 #[inline(never)]
 unsafe extern "C" fn lock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
+    if process::leaves_all(process::state()) {
+        // SAFETY: as the caller says.
+        return unsafe { real::lock_as_is(mutex) };
+    }
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as the caller says.
@@ -328,6 +333,10 @@ extern "C" fn wake_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
 /// As POSIX says.
 #[inline(never)]
 unsafe extern "C" fn unlock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
+    if process::leaves_all(process::state()) {
+        // SAFETY: as the caller says.
+        return unsafe { real::unlock_as_is(mutex) };
+    }
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as the caller says.

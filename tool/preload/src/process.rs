@@ -54,7 +54,8 @@
 mod first_touch;
 
 pub(crate) use crate::state::{
-    BESIDE, generation_of, is_ondeck, is_recorded, records_known, state, unrecorded, usual_generation, usual_shape,
+    BESIDE, generation_of, is_ondeck, is_recorded, leaves_all, records_known, state, unrecorded, usual_generation,
+    usual_shape,
 };
 pub(crate) use first_touch::revive;
 

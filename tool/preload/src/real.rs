@@ -67,6 +67,32 @@ pub(crate) fn look_up_mutexes() {
     }
 }
 
+/// Jumps to the C library's own, which does not unwind: with no frame for a thread that does.
+///
+/// # Safety
+/// As of `pthread_mutex_lock`.
+#[inline(always)]
+pub(crate) unsafe fn lock_as_is(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the C library's function has this type.
+    let function = unsafe { core::mem::transmute::<*mut c_void, OfMutex>(symbols::pthread_mutex_lock.address()) };
+    // SAFETY: the caller's.
+    unsafe { function(mutex) }
+}
+
+/// As [`lock_as_is`].
+///
+/// # Safety
+/// As of `pthread_mutex_unlock`.
+#[inline(always)]
+pub(crate) unsafe fn unlock_as_is(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the C library's function has this type.
+    let function = unsafe { core::mem::transmute::<*mut c_void, OfMutex>(symbols::pthread_mutex_unlock.address()) };
+    // SAFETY: the caller's.
+    unsafe { function(mutex) }
+}
+
+type OfMutex = unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int;
+
 macro_rules! real {
     ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {
         /// Looks up whatever may be needed.

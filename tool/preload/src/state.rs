@@ -70,6 +70,13 @@ pub(crate) const fn records_known(state: u32) -> bool {
     state & (CHOICES | RECORDED) == GLIBC_KNOWN | RECORDED
 }
 
+/// Whether all is left to the C library, in a process of that state: its own locks, not recorded, and nobody asks.
+#[inline(always)]
+pub(crate) const fn leaves_all(state: u32) -> bool {
+    const EITHER: u32 = GLIBC ^ GLIBC_KNOWN;
+    state & (CHOICES | RECORDED | ASKED) & !EITHER == GLIBC
+}
+
 /// What a thread keeps of the state of a process where the C library's mutexes are known and recorded differs from that
 /// state by this. Nothing else that a thread may have kept does: it keeps 0, or the state of a process with the flagship, be it
 /// another process. And what differs from a state by it is no state.
@@ -124,6 +131,16 @@ mod tests {
                 assert_eq!(known ^ now == BESIDE, is_beside, "{of_thread:#x} {now:#x}");
                 let is_ondeck = known != 0 && of_thread == now && is_ondeck_in(now);
                 assert_eq!(known ^ now == 0 && now & CHOICES != FRESH, is_ondeck, "{of_thread:#x} {now:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_recorded_or_asked_or_ours_is_not_left_to_the_c_library() {
+        for forks in [0, ONE_FORK, ASKED - ONE_FORK] {
+            for bits in (0..ONE_FORK).flat_map(|bits| [bits, bits | ASKED]).filter(|bits| bits & CHOICES <= GLIBC_KNOWN)
+            {
+                assert_eq!(leaves_all(forks | bits), matches!(bits, GLIBC | GLIBC_KNOWN), "{bits:#x}");
             }
         }
     }
