@@ -62,7 +62,7 @@ use crate::family::{self, Operations};
 use crate::platform::PreloadPlatform;
 use crate::signals::without_signals;
 use crate::state::{
-    ANOTHER, ASKED, BUSY, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, RECORDED, STATE, WipeOnForkPage,
+    ANOTHER, ASKED, BUSY, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, ORDER, RECORDED, STATE, WipeOnForkPage,
 };
 use crate::{die, places, real, thread};
 use core::cell::UnsafeCell;
@@ -89,7 +89,7 @@ static N_FORKS: AtomicU32 = AtomicU32::new(0);
 /// Whether the C library's own mutexes and condition variables are used as they are.
 #[inline]
 pub(crate) fn is_glibc() -> bool {
-    if state() & ASKED != 0 {
+    if state() & (ASKED | ORDER) != 0 {
         obey();
     }
     // While another thread prepares nobody knows: who guessed would lock in one form what is unlocked in another.
@@ -107,16 +107,22 @@ pub(crate) fn is_glibc() -> bool {
 #[inline(always)]
 pub(crate) fn records() -> bool {
     let state = state();
-    if state & ASKED != 0 {
+    if state & (ASKED | ORDER) != 0 {
         obey();
     }
     is_recorded(state) || state & CHOICES == FRESH && starts_to_record()
 }
 
-/// Does what an observer asks for. Others go on meanwhile.
+/// Does what an observer asks for, of all operations or just now. Others go on meanwhile.
 #[cold]
 #[inline(never)]
 fn obey() {
+    if state() & ORDER != 0 {
+        ondeck_record::tell_all();
+    }
+    if state() & ASKED == 0 {
+        return;
+    }
     without_signals(|| {
         let choice = CHOICE.load(Relaxed);
         let lock = how_recorded(choice);
@@ -124,13 +130,18 @@ fn obey() {
         ondeck_record::obey(name, sleep, Source::Library, |change| {
             let now = state() & !ASKED;
             let next = match change {
-                Change::Begun => now | RECORDED,
-                Change::Ended => now & !RECORDED,
+                Change::Begun => now | recorded(),
+                Change::Ended => now & !(RECORDED | ORDER),
                 Change::Nothing => now,
             };
             STATE.state.store(next, Release);
         });
     });
+}
+
+/// What is beside the choice in the state of a process whose recording has begun.
+fn recorded() -> u32 {
+    if ondeck_record::tells_order() { RECORDED | ORDER } else { RECORDED }
 }
 
 /// In the child of a fork, which has not looked yet whether it records.
@@ -200,7 +211,7 @@ fn new_state() -> u32 {
         places::clear();
     }
     let choice = CHOICE.load(Relaxed);
-    N_FORKS.load(Relaxed) | choice | if begin_to_record(choice) { RECORDED } else { 0 }
+    N_FORKS.load(Relaxed) | choice | if begin_to_record(choice) { recorded() } else { 0 }
 }
 
 /// Chooses the lock and what is recorded, for this process and its children.

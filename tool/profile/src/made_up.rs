@@ -155,7 +155,7 @@ pub(crate) fn server() -> Profile {
         builder.profile.locks.push(idle);
     }
     conditions(&mut builder);
-    builder.profile.dropped = Dropped { samples: 12, stacks: 0, locks: 0, processes: 1 };
+    builder.profile.dropped = Dropped { samples: 12, stacks: 0, locks: 0, processes: 1, nestings: 0 };
     builder.profile.notes = vec!["stacks were walked by frame pointers: functions without one are left out".into()];
     builder.profile
 }

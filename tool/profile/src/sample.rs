@@ -129,7 +129,7 @@ pub(crate) fn toy() -> Profile {
         ..Condition::default()
     });
     builder.0.stuck.push(Stuck { thread: 7, on: WaitObject::Lock(1), ns: 5000, stack: Some(pop), ..Stuck::default() });
-    builder.0.dropped = Dropped { samples: 5, stacks: 1, locks: 0, processes: 0 };
+    builder.0.dropped = Dropped { samples: 5, stacks: 1, locks: 0, processes: 0, nestings: 0 };
     builder.0.notes.push("waits are estimated".into());
     builder.0
 }
