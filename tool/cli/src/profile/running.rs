@@ -23,6 +23,11 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     match recorded.begin(args, pid)? {
         Ok(()) => recorded.watch(args, outputs),
         Err(NotRecorded::Observed) => Err(Exit::Failed(format!("process {pid}: {}", NotRecorded::Observed))),
+        Err(why) if args.recorder.order => {
+            let what =
+                format!("--order: process {pid} cannot be recorded, and the kernel sees no order of locks: {why}");
+            Err(Exit::Failed(what + for_more(&why)))
+        }
         Err(why) => {
             let why = format!("process {pid} is watched from the kernel: {why}{}", for_more(&why));
             say(&format!("note: {why}"));

@@ -7,6 +7,7 @@ mod gone;
 mod kept;
 mod kernel;
 mod launch;
+mod order;
 mod otlp;
 mod partial;
 mod profiled;
