@@ -21,6 +21,7 @@
 
 use super::destroyed;
 use super::mutex::PendingRelease;
+use super::order;
 use super::process::{self, Change, Sleep, Source};
 use super::wait::Wait;
 use crate::charging::Marks;
@@ -184,10 +185,17 @@ pub fn is_due() -> bool {
     left <= 1
 }
 
-/// Whether the calling thread remembers holds, of any lock: each acquire and release is to be told then.
+/// Whether the calling thread remembers holds, of any lock, or all are to be told: each acquire and release is to be told then.
 #[inline(always)]
 pub fn remembers() -> bool {
-    !own().holds.is_empty()
+    !own().holds.is_empty() || order::tells_order()
+}
+
+/// Notes the order in which the lock at that address was acquired, by that stack.
+fn tell_order(recording: &Recording, address: u64, stack: u32) {
+    if let Some(lock) = marks(recording, address).and_then(|marks| marks.lock(recording, address)) {
+        order::taken(recording, lock, stack, false);
+    }
 }
 
 /// The calling thread has acquired the lock at that address, without waiting; `is_due` as [`is_due`] has said.
@@ -210,8 +218,15 @@ pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) 
             marks.found_bare(recording, address);
         }
     }
-    if is_due && here.holds.count(recording) {
-        here.holds.remember(Hold::new(address, known(turn), walk::stack(recording), true));
+    let is_timed = is_due && here.holds.count(recording);
+    if is_timed || order::tells_order() {
+        let stack = walk::stack(recording);
+        if is_timed {
+            here.holds.remember(Hold::new(address, known(turn), stack, true));
+        }
+        if order::tells_order() {
+            tell_order(recording, address, stack);
+        }
     }
 }
 
@@ -232,7 +247,10 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
     let here = own();
     here.again.set((0, 0));
     here.holds.take(address);
-    here.holds.got(recording, wait.stack.get(), Hold::new(address, known(turn), NONE, false));
+    let stack = here.holds.got(recording, wait.stack.get(), Hold::new(address, known(turn), NONE, false));
+    if order::tells_order() {
+        tell_order(recording, address, stack);
+    }
 }
 
 /// The calling thread is about to release the lock at that address, which is at that turn. What is to be done after that is
@@ -240,6 +258,9 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
 pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<PendingRelease> {
     let hold = own().holds.take(address);
     let recording = current()?;
+    if order::tells_order() {
+        order::released(recording, address, find(address).and_then(Marks::known_number));
+    }
     let hold = hold.filter(|hold| hold.is_of(known(turn)));
     match hold {
         Some(_) => marks(recording, address)?.release_bare(recording, address, hold, |_, _| true),

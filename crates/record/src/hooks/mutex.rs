@@ -1,5 +1,6 @@
 //! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
 
+use super::order;
 use crate::charging::budget::{PERIOD, WAITS};
 use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
 use crate::charging::{
@@ -80,8 +81,9 @@ impl Marks {
             stamp(self, Count::now());
         }
         recording.note_lock();
-        if own().holds.count(recording) {
-            self.look(recording, address);
+        let is_timed = own().holds.count(recording);
+        if is_timed || order::tells_order() {
+            self.look(recording, address, if is_timed { Tag::TIMED | Tag::KNOWN } else { Tag::KNOWN });
         }
     }
 
@@ -98,13 +100,16 @@ impl Marks {
         result
     }
 
-    /// Times this hold.
-    pub(crate) fn look(&self, recording: &Recording, address: u64) {
-        let Some((_, lock)) = self.lock(recording, address) else { return };
+    /// Has the stack that acquires it known, which these flags say, and this hold timed if they do.
+    fn look(&self, recording: &Recording, address: u64, flags: u32) {
+        let Some((number, lock)) = self.lock(recording, address) else { return };
         let (ready, stack) = own().ready.get();
         let stack = if ready == address { stack as u32 } else { walk::stack(recording) };
         lock.taken_by.store(stack, Relaxed);
-        self.tag.fetch_or(Tag::TIMED | Tag::KNOWN, Relaxed);
+        self.tag.fetch_or(flags, Relaxed);
+        if order::tells_order() {
+            order::taken(recording, (number, lock), stack, false);
+        }
         // After the mark, which may have to wait for the line.
         lock.taken_at.store(now_ns(), Relaxed);
     }
@@ -247,6 +252,9 @@ impl Marks {
     #[inline(never)]
     pub fn release(&self, address: u64) -> Option<PendingRelease> {
         let recording = current()?;
+        if order::tells_order() {
+            order::released(recording, address, self.known_number());
+        }
         let tag = self.tag.load(Relaxed);
         let is_ours = tag & Tag::GENERATION == generation();
         let count = Count::now();

@@ -1,5 +1,6 @@
 //! The process: it begins to record, forks, and ends.
 
+use super::order as nesting;
 use crate::control::{self, answer, order};
 use crate::files;
 use crate::options::RecordOptions;
@@ -41,6 +42,7 @@ pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) 
     locks::begin();
     walk::begin();
     modules::begin();
+    nesting::begin(options.order != 0);
     let is_exact = options.is_exact() || source == Source::Program;
     charging::begin(is_exact, sleep == Sleep::Told, options.rate, options.budget);
     let source = match source {

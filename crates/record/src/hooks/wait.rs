@@ -17,8 +17,8 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 #[derive(Debug)]
 pub struct Wait<'a> {
     marks: &'a Marks,
-    lock: &'a Lock,
-    number: u32,
+    pub(super) lock: &'a Lock,
+    pub(super) number: u32,
     /// The number of the recording that it began in.
     recording: u32,
     from: u64,

@@ -13,6 +13,7 @@ mod instants;
 mod locks;
 mod machine;
 mod meanwhile;
+mod order;
 mod orders;
 mod rarely;
 mod readers;
