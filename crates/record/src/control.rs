@@ -168,25 +168,35 @@ pub(crate) fn take() -> u32 {
     if !has_come() {
         return order::NOTHING;
     }
-    let (here, found) = (kernel::process(), OBEYS.load(Relaxed));
-    if found == here || OBEYS.compare_exchange(found, here, Acquire, Relaxed).is_err() {
+    if !claim() {
         return order::NOTHING;
     }
     let taken = control.order.swap(order::NOTHING, AcqRel);
     match taken {
-        order::NOTHING => OBEYS.store(0, Release),
+        order::NOTHING => leave(),
         _ => {
-            OBEYED_BY.store(here, Relaxed);
+            OBEYED_BY.store(kernel::process(), Relaxed);
             control.answer.store(answer::UNDER_WAY, Relaxed);
         }
     }
     taken
 }
 
+/// Has the calling thread begin and end recordings, alone, until it [leaves](leave). False if another thread does. Never waits.
+pub(crate) fn claim() -> bool {
+    let (here, found) = (kernel::process(), OBEYS.load(Relaxed));
+    found != here && OBEYS.compare_exchange(found, here, Acquire, Relaxed).is_ok()
+}
+
+/// Another thread may.
+pub(crate) fn leave() {
+    OBEYS.store(0, Release);
+}
+
 /// What came of the order that the calling thread has taken.
 pub(crate) fn answer(what: u32) {
     control().answer.store(what, Release);
-    OBEYS.store(0, Release);
+    leave();
 }
 
 /// What the order that the calling thread has taken wants to be recorded.
@@ -259,9 +269,10 @@ fn look_now(now: u64) {
     }
 }
 
-fn ring() {
+/// Has all threads look.
+pub(crate) fn ring() {
     for (bell, byte) in control().bells.iter().zip(bytes()) {
-        byte.fetch_or(bell.bit.load(Relaxed) as u8, Relaxed);
+        byte.fetch_or(bell.bit.load(Relaxed) as u8, Release);
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct ThreadState {
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
     /// library.
     pub(crate) entry: Cell<u64>,
+    /// Whether the program is told of a long hold now.
+    pub(crate) is_telling: Cell<bool>,
 }
 
 /// A hold in progress. Zeros are none.

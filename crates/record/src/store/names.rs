@@ -7,7 +7,7 @@
 use super::{Recording, current};
 use crate::layout::{Name, copy_text};
 use core::sync::atomic::{
-    AtomicU64,
+    AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
@@ -35,9 +35,26 @@ pub fn name(address: u64, length: u64, text: &[u8]) {
     for (word, bytes) in name.text.iter().zip(words.chunks_exact(8)) {
         word.store(u64::from_ne_bytes(bytes.try_into().unwrap_or_default()), Relaxed);
     }
+    N_GIVEN.fetch_add(1, Release);
     if let Some(recording) = current() {
         write_down(recording, index);
     }
+}
+
+/// Counts names.
+static N_GIVEN: AtomicU32 = AtomicU32::new(0);
+
+/// How many names were given until now.
+pub(crate) fn n_given() -> u32 {
+    N_GIVEN.load(Acquire)
+}
+
+/// The name of what lies at that address; of a thing within another, its own.
+pub(crate) fn text_of(address: u64) -> Option<[u64; Name::TEXT / 8]> {
+    let known = NAMES.iter().take_while(|name| name.address.load(Relaxed) != 0);
+    let has = |name: &&Name| address.wrapping_sub(name.address.load(Relaxed)) < name.length.load(Relaxed);
+    let name = known.filter(has).min_by_key(|name| name.length.load(Relaxed))?;
+    Some(name.text.each_ref().map(|word| word.load(Relaxed))).filter(|text| text[0] != 0)
 }
 
 /// Writes down the names that were given before the recording began.

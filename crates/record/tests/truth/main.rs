@@ -17,4 +17,6 @@ mod orders;
 mod rarely;
 mod readers;
 mod scarce;
+#[cfg(feature = "stats")]
+mod statistics;
 mod surroundings;
