@@ -50,6 +50,7 @@
 #ifndef ONDECK_H
 #define ONDECK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__cplusplus)
@@ -248,6 +249,21 @@ static inline void ondeck_name(const void *lock, const char *name) {
     (void)name;
 }
 #endif
+
+/* ---- Statistics ----------------------------------------------------------------------------------------------------- */
+
+/* Statistics of this library's mutexes, for the program's own metrics: how often and how long threads wait, and how long
+ * mutexes are held. Each wait is counted. One acquisition in a thousand is timed, and stands for a thousand. Mutexes are
+ * counted by the names that ondeck_name gives them, others by the place where they were first seen. */
+
+/* Counts from here on. The child of a fork counts from zero. A second call changes nothing. Returns 0, or ENOTSUP if the
+ * system cannot do it: it is not Linux with pointers of 64 bits, or has no memory. */
+int ondeck_stats_start(void);
+
+/* Writes what was counted until now, in the text format of Prometheus, as snprintf does: at most `length` bytes with the
+ * zero at the end. Returns how many bytes the whole text has, without the zero; -1 if they are too many to tell. Make room for
+ * more than that: the next text may be longer. Allocates memory: do not call it while you hold a mutex. */
+int ondeck_stats_prometheus(char *buffer, size_t length);
 
 #ifdef __cplusplus
 }

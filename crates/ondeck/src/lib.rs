@@ -189,6 +189,10 @@ ondeck_core::where_recordable! {
     }
 }
 
+#[cfg(feature = "stats")]
+#[doc(inline)]
+pub use ondeck_record::stats;
+
 pub use monitor::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
 pub use raw::WaitTimeoutResult;
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};

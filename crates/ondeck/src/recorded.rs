@@ -189,7 +189,7 @@ unsafe fn release_and_tell<P: Policy>(lock: &RawOndeck<Machine, P>, release: uns
 fn begin_to_wait<P: Policy>(waiters: &RawCondvar<Machine, P>, lock: &RawOndeck<Machine, P>) -> Option<OpaqueWait> {
     bare::within(|| {
         if let Some(pending) = bare::release(address(lock), lock.n_releases(), lock.is_contended()) {
-            pending.done();
+            pending.done_before();
         }
         let wait = OpaqueWait::begin(address(waiters), ondeck_record::layout::kind::CONDITION)?;
         wait.look();

@@ -65,6 +65,39 @@ pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32) -> bool {
     true
 }
 
+/// Begins a recording in memory alone, without room for samples: what the process knows of its locks while it runs. False if
+/// there is no memory. To be called by one thread at a time.
+pub(crate) fn start_without_file(rate: u64) -> bool {
+    // SAFETY: the page is ours, whole, and holds nothing but the pointer.
+    let wiped = unsafe { kernel::advise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
+    let place = if wiped.is_ok() { kernel::map_memory(WITHOUT_FILE) } else { None };
+    let Some(place) = place.filter(|place| store::back(*place as usize)) else { return false };
+    // SAFETY: a mapping of our own, of zeros, larger than a header.
+    let header = unsafe { &mut *place.cast::<Header>() };
+    lay_out(header, WITHOUT_FILE as u64);
+    header.ring.room = 0;
+    header.pid = kernel::process();
+    header.rate = rate;
+    // SAFETY: our mapping.
+    let _ = unsafe { kernel::advise(place, WITHOUT_FILE, libc::MADV_DONTFORK) };
+    CURRENT.header.store(header, Release);
+    true
+}
+
+/// The length of a recording in memory: for 16,000 locks.
+const WITHOUT_FILE: usize = 16 << 20;
+
+/// Gives back the memory of a recording without a file that has ended. Its mapping stays, as threads may be inside of it, and so
+/// does its header, which tells them where to write.
+pub(crate) fn give_back(recording: &'static store::Recording) {
+    const KEPT: usize = size_of::<Header>().next_multiple_of(PAGE);
+    let place = (&raw const *recording).cast::<c_void>().cast_mut();
+    // SAFETY: within the mapping.
+    let rest = unsafe { place.add(KEPT) };
+    // SAFETY: our mapping, of that length: who still writes into it finds zeros.
+    let _ = unsafe { kernel::advise(rest, WITHOUT_FILE - KEPT, libc::MADV_DONTNEED) };
+}
+
 fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
     lay_out(header, length, options.order);
     let now = kernel::clock(libc::CLOCK_REALTIME);

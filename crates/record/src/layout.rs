@@ -174,6 +174,9 @@ pub struct Lock {
     pub settled: AtomicU64,
     /// The longest wait that is over, recorded or not, in ns.
     pub longest: AtomicU64,
+    /// The process's own: the number of its class in the statistics plus 1, and above it how many names had been given when
+    /// that was looked up.
+    pub class: AtomicU64,
 }
 
 impl Lock {

@@ -83,6 +83,12 @@ impl Recording {
         Some(unsafe { &*place.cast::<T>() })
     }
 
+    /// Whether somebody will read it. Else it is in memory, for statistics, and has no room for samples.
+    #[inline(always)]
+    pub(crate) fn has_file(&self) -> bool {
+        cfg!(not(feature = "stats")) || self.ring.room > 0
+    }
+
     /// A lock was used.
     pub(crate) fn note_lock(&self) {
         // Not written each time: many threads come here.

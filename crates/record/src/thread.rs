@@ -43,6 +43,8 @@ pub(crate) struct ThreadState {
     pub(crate) entry: Cell<u64>,
     /// The locks that it has, where orders of locks are recorded.
     pub(crate) held: Held,
+    /// Whether the program is told of a long hold now.
+    pub(crate) is_telling: Cell<bool>,
 }
 
 /// A lock that the thread has. Zeros are none.

@@ -26,6 +26,7 @@ use super::process::{self, Change, Sleep, Source};
 use super::wait::Wait;
 use crate::charging::Marks;
 use crate::control;
+use crate::counts;
 use crate::layout::NONE;
 use crate::options::RecordOptions;
 use crate::store::locks::near;
@@ -34,7 +35,7 @@ use crate::thread::{Hold, own};
 use crate::{modules, walk};
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use std::sync::OnceLock;
 
@@ -80,7 +81,7 @@ fn recording() -> Option<&'static Recording> {
 fn obey() {
     process::obey(Some("ondeck"), Sleep::Told, Source::Program, |change| {
         if change == Change::Ended {
-            wish_no_more();
+            begin_other();
         }
     });
 }
@@ -88,28 +89,58 @@ fn obey() {
 /// Nothing is to be recorded until an observer asks.
 fn wish_no_more() {
     for is_wished in control::bytes() {
-        is_wished.store(0, Relaxed);
+        is_wished.swap(0, AcqRel);
+    }
+    // Of two threads that write a byte, the later one sees what the earlier one has done before.
+    if counts::is_on() {
+        control::ring();
+    }
+}
+
+/// The program wants statistics, with one in `rate` acquisitions timed. False if it cannot have them.
+pub(crate) fn begin_to_count(rate: u64) -> bool {
+    if control::bytes().next().is_none() || !counts::begin(rate) {
+        return false;
+    }
+    control::ring();
+    recording();
+    true
+}
+
+/// What follows on a recording that was begun by an order, or if none can: the statistics go on, or nothing is recorded.
+fn begin_other() {
+    if counts::is_on() {
+        process::count(Sleep::Told);
+    } else {
+        wish_no_more();
     }
 }
 
 #[cold]
 #[inline(never)]
 fn start() -> Option<&'static Recording> {
-    let Some(options) = OPTIONS.get() else {
-        // The child of a process that is recorded by order.
-        if !control::was_obeyed_here() {
-            wish_no_more();
+    // Else another thread is at it, or at an order.
+    if control::claim() {
+        if current().is_none() {
+            start_alone();
         }
-        return None;
-    };
-    let pid = ondeck_core::kernel::process();
-    let before = STARTED_BY.load(Relaxed);
-    // Another thread is at it, or it has failed.
-    if before == pid || STARTED_BY.compare_exchange(before, pid, Relaxed, Relaxed).is_err() {
-        return current();
+        control::leave();
     }
-    process::start(options, "ondeck", Sleep::Told, Source::Program);
     current()
+}
+
+fn start_alone() {
+    let pid = ondeck_core::kernel::process();
+    match OPTIONS.get() {
+        // If it fails, it is not tried again.
+        Some(options) if STARTED_BY.swap(pid, Relaxed) != pid => {
+            process::start(options, "ondeck", Sleep::Told, Source::Program);
+        }
+        // The child of a process that is recorded by order.
+        None if !control::was_obeyed_here() => begin_other(),
+        _ if counts::is_on() => process::count(Sleep::Told),
+        _ => {}
+    }
 }
 
 // -- The table --------------------------------------------------------------------------------------------------------
@@ -220,7 +251,12 @@ pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) 
     }
     let is_timed = is_due && here.holds.count(recording);
     if is_timed || order::tells_order() {
-        let stack = walk::stack(recording);
+        // Its place is that where it is taken. Before the hold is timed.
+        let is_placed = || marks(recording, address).and_then(|marks| marks.number(recording, address)).is_some();
+        if counts::is_on() && !is_placed() {
+            return;
+        }
+        let stack = if order::tells_order() { walk::stack(recording) } else { walk::stack_of_sample(recording) };
         if is_timed {
             here.holds.remember(Hold::new(address, known(turn), stack, true));
         }

@@ -89,7 +89,8 @@ impl Holds {
     pub(crate) fn got(&self, recording: &Recording, waited_at: u32, hold: Hold) -> u32 {
         let is_timed = self.count(recording);
         let stack = match waited_at {
-            NONE if is_timed || tells_order() => walk::stack(recording),
+            NONE if tells_order() => walk::stack(recording),
+            NONE if is_timed => walk::stack_of_sample(recording),
             known => known,
         };
         // One inside another is remembered too, so that its end is not taken for the end of the outer one.

@@ -6,6 +6,7 @@ use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
 use crate::charging::{
     Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record, recording_number, still,
 };
+use crate::counts::{self, Held, ToTell};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::{Recording, current, locks};
@@ -221,8 +222,9 @@ impl Marks {
         if !asks && timed_from.is_none() {
             return None;
         }
-        let (number, lock) = self.lock(recording, address)?;
+        // Before a walk of the stack, if the lock has no entry yet: the hold ends here.
         let now = now_ns();
+        let (number, lock) = self.lock(recording, address)?;
         // Who waited has given up.
         let is_over = waiting::number(lock.waiting.load(Relaxed)) == 0;
         let charged = (asks && (is_over || is_charged(lock, now))).then(|| {
@@ -330,7 +332,18 @@ pub struct PendingRelease {
 impl PendingRelease {
     /// The mutex is released.
     pub fn done(self) {
-        let Some(recording) = still(self.recording) else { return };
+        if let Some(told) = self.write_down() {
+            told.tell();
+        }
+    }
+
+    /// The mutex is released soon: nothing that might lock it is called.
+    pub fn done_before(self) {
+        self.write_down();
+    }
+
+    fn write_down(self) -> Option<ToTell> {
+        let recording = still(self.recording)?;
         let n_woken = own().woken.get().wrapping_sub(self.woken);
         if n_woken > 0 {
             if let Some(lock) = locks::lock(recording, self.number) {
@@ -353,5 +366,7 @@ impl PendingRelease {
                 WAITS.spent(from);
             }
         }
+        let waited_for = self.charged.map(|charged| charged.lengths[0]);
+        counts::held(recording, Held { lock: self.number, timed: self.held, waited_for, stack: self.taken_by })
     }
 }

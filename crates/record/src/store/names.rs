@@ -31,7 +31,7 @@ mod table;
 use super::{Recording, current};
 use crate::layout::{Name, copy_text, named};
 use core::sync::atomic::{
-    AtomicU64,
+    AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use table::{MemoryPlaces, find, put, take};
@@ -106,6 +106,17 @@ pub(crate) fn end(address: u64) {
     if let Some(recording) = current() {
         write_down(recording, address);
     }
+}
+
+/// How often a name was given or taken away until now.
+pub(crate) fn n_given() -> u32 {
+    TURN.load(Acquire) as u32
+}
+
+/// The name of what lies at that address.
+pub(crate) fn text_of(address: u64) -> Option<[u64; Name::TEXT / 8]> {
+    let index = usize::from(of(address)).checked_sub(1)?;
+    Some(NAMES[index].name.text.each_ref().map(|word| word.load(Relaxed)))
 }
 
 /// Writes down the names that were given before the recording began.

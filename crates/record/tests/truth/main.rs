@@ -18,4 +18,6 @@ mod orders;
 mod rarely;
 mod readers;
 mod scarce;
+#[cfg(feature = "stats")]
+mod statistics;
 mod surroundings;
