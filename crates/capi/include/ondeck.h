@@ -222,7 +222,8 @@ int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
  *
  * ondeck_name gives a lock the name by which `ondeck profile` shows it: an object of this header, or any mutex,
  * condition variable or lock for readers and writers of the C or C++ library. The header is enough for that, no library
- * is needed. Without `ondeck profile` the call does nothing.
+ * is needed. The statistics below have the names of this library's mutexes. Without them, and without `ondeck profile`, the
+ * call does nothing.
  *
  * `name` is a string of up to 47 bytes, and is copied. A process has room for 1024 names: later ones are left out. A lock
  * that is named again has the later name. What is made at the same address after it has the name too, until it is given
