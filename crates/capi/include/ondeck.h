@@ -222,7 +222,8 @@ int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
  *
  * ondeck_name gives a lock the name by which `ondeck profile` shows it: an object of this header, or any mutex,
  * condition variable or lock for readers and writers of the C or C++ library. The header is enough for that, no library
- * is needed. Without `ondeck profile` the call does nothing.
+ * is needed. The statistics below have the names of this library's mutexes. Without them, and without `ondeck profile`, the
+ * call does nothing.
  *
  * Give all locks of one class the same name, as each shard of a map: they are one row in the profile, with their number.
  *

@@ -85,10 +85,10 @@ pub(crate) fn rate() -> u64 {
 /// Counts from here on. False if there is no memory for it, or none that a child would get as zeros.
 pub(crate) fn begin(rate: u64) -> bool {
     const LENGTH: usize = size_of::<[Class; MOST]>();
-    RATE.store(rate.clamp(1, u32::MAX.into()), Relaxed);
     if cfg!(not(feature = "stats")) || is_on() {
         return is_on();
     }
+    RATE.store(rate.clamp(1, u32::MAX.into()), Relaxed);
     let Some(place) = kernel::map_memory(LENGTH) else { return false };
     // SAFETY: our mapping.
     let is_wiped = unsafe { kernel::advise(place, LENGTH, libc::MADV_WIPEONFORK) }.is_ok();

@@ -74,7 +74,7 @@ pub(crate) fn start_without_file(rate: u64) -> bool {
     let Some(place) = place.filter(|place| store::back(*place as usize)) else { return false };
     // SAFETY: a mapping of our own, of zeros, larger than a header.
     let header = unsafe { &mut *place.cast::<Header>() };
-    lay_out(header, WITHOUT_FILE as u64);
+    lay_out(header, WITHOUT_FILE as u64, 0);
     header.ring.room = 0;
     header.pid = kernel::process();
     header.rate = rate;

@@ -31,7 +31,7 @@ mod table;
 use super::{Recording, current};
 use crate::layout::{Name, copy_text, named};
 use core::sync::atomic::{
-    AtomicU32, AtomicU64,
+    AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use table::{MemoryPlaces, find, put, take};

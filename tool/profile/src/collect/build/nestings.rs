@@ -62,9 +62,12 @@ impl Builder<'_> {
             let read::Lock { number, address, kind, origin, .. } = *lock;
             let spot = if kind & !kind::SEVERAL == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
             let origin = self.stack(image, origin)?.map(|stack| Origin { stack, spot });
-            let name = self.name(image, address, origin, false);
+            let (name, is_named) = self.name(image, lock, origin, false);
             let kind = meaning(kind).unwrap_or_default();
-            locks.insert(number, Lock { name, process: image.process, address, kind, origin, ..Lock::default() });
+            locks.insert(
+                number,
+                Lock { name, is_named, process: image.process, address, kind, origin, ..Lock::default() },
+            );
         }
         Ok(locks)
     }
