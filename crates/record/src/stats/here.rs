@@ -25,7 +25,7 @@ pub(super) fn start(rate: u64) -> bool {
 pub(super) fn snapshot() -> Snapshot {
     let Some(classes) = counts::classes() else { return Snapshot::default() };
     let recording = current();
-    let mut waiting = recording.map(waiting).unwrap_or_default();
+    let mut waiting = waiting(recording);
     let files = modules::loaded();
     let is_used = |class: &Class| class.waits.is_used() || class.holds.is_used();
     let mut found = Vec::new();
@@ -72,8 +72,9 @@ impl Counts {
 }
 
 /// The threads that sleep now, of each class.
-fn waiting(recording: &Recording) -> Vec<Vec<WaitingThread>> {
+fn waiting(recording: Option<&Recording>) -> Vec<Vec<WaitingThread>> {
     let mut waiting = std::vec![Vec::new(); MOST];
+    let Some(recording) = recording else { return waiting };
     let now = now_ns();
     for at in 0..recording.most_waiters.load(Relaxed).into() {
         let Some(slot) = recording.entry::<Waiter>(recording.waiters, at) else { break };
