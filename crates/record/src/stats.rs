@@ -165,46 +165,6 @@ impl Histogram {
     pub fn limit(bucket: usize) -> Option<Duration> {
         LIMITS_NS.get(bucket).map(|ns| Duration::from_nanos(*ns))
     }
-
-    fn add(&mut self, other: &Self) {
-        for (count, more) in self.buckets.iter_mut().zip(&other.buckets) {
-            *count += more;
-        }
-        self.sum += other.sum;
-    }
-}
-
-impl LockStatistics {
-    /// Takes what another one has, of locks that have the same name.
-    fn add(&mut self, other: &mut Self) {
-        self.waits.add(&other.waits);
-        self.holds.add(&other.holds);
-        self.gave_up += other.gave_up;
-        self.timed_holds += other.timed_holds;
-        self.longest_wait = self.longest_wait.max(other.longest_wait);
-        if other.longest_hold > self.longest_hold {
-            self.longest_hold = other.longest_hold;
-            self.longest_hold_stack = core::mem::take(&mut other.longest_hold_stack);
-        }
-        self.waiting.append(&mut other.waiting);
-    }
-}
-
-/// In the order of names, each once: two files of one name may have a lock at the same place.
-#[cfg_attr(
-    not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")),
-    expect(dead_code, reason = "nothing is counted there")
-)]
-fn by_name(mut locks: Vec<LockStatistics>) -> Vec<LockStatistics> {
-    locks.sort_by(|one, other| one.lock.cmp(&other.lock));
-    locks.dedup_by(|next, kept| {
-        let is_same = next.lock == kept.lock;
-        if is_same {
-            kept.add(next);
-        }
-        is_same
-    });
-    locks
 }
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]
@@ -221,7 +181,9 @@ mod elsewhere {
 
     pub(super) fn on_long_hold(_: u64, _: fn(&LongHold)) {}
 
-    pub(super) fn lock_of(_: &LongHold) -> std::string::String {
+    pub(super) fn lock_of(hold: &LongHold) -> std::string::String {
+        // There is none.
+        let _ = (hold.name, hold.place);
         std::string::String::new()
     }
 }

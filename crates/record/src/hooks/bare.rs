@@ -38,6 +38,7 @@ use core::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use std::sync::OnceLock;
+use std::time::Duration;
 
 // -- The process ------------------------------------------------------------------------------------------------------
 
@@ -99,12 +100,19 @@ fn wish_no_more() {
 
 /// The program wants statistics, with one in `rate` acquisitions timed. False if it cannot have them.
 pub(crate) fn begin_to_count(rate: u64) -> bool {
+    const TURNS: u32 = 100;
+    const TURN: Duration = Duration::from_millis(1);
     if control::bytes().next().is_none() || !counts::begin(rate) {
         return false;
     }
     control::ring();
-    recording();
-    true
+    // Another thread may be at it, or at an order, and has lost its core.
+    (0..TURNS).any(|_| {
+        recording().is_some() || {
+            std::thread::sleep(TURN);
+            false
+        }
+    })
 }
 
 /// What follows on a recording that was begun by an order, or if none can: the statistics go on, or nothing is recorded.

@@ -1,6 +1,6 @@
 //! What the statistics are where a process can be recorded.
 
-use super::{Histogram, LockStatistics, LongHold, Snapshot, WaitingThread, by_name};
+use super::{Histogram, LockStatistics, LongHold, Snapshot, WaitingThread};
 use crate::counts::{self, Class, Counts, DEPTH, MOST, OTHERS, ToTell};
 use crate::hooks::bare;
 use crate::layout::Waiter;
@@ -25,7 +25,7 @@ pub(super) fn start(rate: u64) -> bool {
 pub(super) fn snapshot() -> Snapshot {
     let Some(classes) = counts::classes() else { return Snapshot::default() };
     let recording = current();
-    let mut waiting = recording.map(waiting).unwrap_or_default();
+    let mut waiting = waiting(recording);
     let files = modules::loaded();
     let is_used = |class: &Class| class.waits.is_used() || class.holds.is_used();
     let mut found = Vec::new();
@@ -72,8 +72,9 @@ impl Counts {
 }
 
 /// The threads that sleep now, of each class.
-fn waiting(recording: &Recording) -> Vec<Vec<WaitingThread>> {
+fn waiting(recording: Option<&Recording>) -> Vec<Vec<WaitingThread>> {
     let mut waiting = std::vec![Vec::new(); MOST];
+    let Some(recording) = recording else { return waiting };
     let now = now_ns();
     for at in 0..recording.most_waiters.load(Relaxed).into() {
         let Some(slot) = recording.entry::<Waiter>(recording.waiters, at) else { break };
@@ -110,6 +111,46 @@ fn place(address: u64, files: &[Module]) -> String {
     }
 }
 
+// -- Several of one name ----------------------------------------------------------------------------------------------
+
+/// In the order of names, each once: two files of one name may have a lock at the same place.
+fn by_name(mut locks: Vec<LockStatistics>) -> Vec<LockStatistics> {
+    locks.sort_by(|one, other| one.lock.cmp(&other.lock));
+    locks.dedup_by(|next, kept| {
+        let is_same = next.lock == kept.lock;
+        if is_same {
+            kept.add(next);
+        }
+        is_same
+    });
+    locks
+}
+
+impl Histogram {
+    fn add(&mut self, other: &Self) {
+        for (count, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *count += more;
+        }
+        self.sum += other.sum;
+    }
+}
+
+impl LockStatistics {
+    /// Takes what another one has, of locks that have the same name.
+    fn add(&mut self, other: &mut Self) {
+        self.waits.add(&other.waits);
+        self.holds.add(&other.holds);
+        self.gave_up += other.gave_up;
+        self.timed_holds += other.timed_holds;
+        self.longest_wait = self.longest_wait.max(other.longest_wait);
+        if other.longest_hold > self.longest_hold {
+            self.longest_hold = other.longest_hold;
+            self.longest_hold_stack = core::mem::take(&mut other.longest_hold_stack);
+        }
+        self.waiting.append(&mut other.waiting);
+    }
+}
+
 // -- Long holds -------------------------------------------------------------------------------------------------------
 
 /// The program's; null before it has one.
@@ -134,5 +175,23 @@ pub(super) fn lock_of(hold: &LongHold) -> String {
     match (hold.name[0], hold.place) {
         (0, 0) => "(others)".into(),
         _ => label(&hold.name, hold.place, modules::known().map_or(&[], |known| &known.modules)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_of_one_name_are_one() {
+        let lock = |name: &str, gave_up, ms| {
+            let longest_hold_stack = std::vec![std::format!("{ms}")];
+            let longest_hold = Duration::from_millis(ms);
+            LockStatistics { lock: name.into(), gave_up, longest_hold, longest_hold_stack, ..Default::default() }
+        };
+        let locks = by_name(std::vec![lock("b", 1, 1), lock("a", 2, 2), lock("b", 4, 4)]);
+        let told: std::vec::Vec<_> = locks.iter().map(|lock| (lock.lock.as_str(), lock.gave_up)).collect();
+        assert_eq!(told, [("a", 2), ("b", 5)]);
+        assert_eq!(locks[1].longest_hold_stack, ["4"]);
     }
 }

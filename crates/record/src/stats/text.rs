@@ -79,7 +79,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{WaitingThread, by_name};
+    use super::super::WaitingThread;
     use super::*;
 
     #[test]
@@ -108,18 +108,5 @@ mod tests {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
         assert!(text.ends_with('\n'));
-    }
-
-    #[test]
-    fn locks_of_one_name_are_one() {
-        let lock = |name: &str, gave_up, ms| {
-            let longest_hold_stack = std::vec![std::format!("{ms}")];
-            let longest_hold = Duration::from_millis(ms);
-            LockStatistics { lock: name.into(), gave_up, longest_hold, longest_hold_stack, ..Default::default() }
-        };
-        let locks = by_name(std::vec![lock("b", 1, 1), lock("a", 2, 2), lock("b", 4, 4)]);
-        let told: std::vec::Vec<_> = locks.iter().map(|lock| (lock.lock.as_str(), lock.gave_up)).collect();
-        assert_eq!(told, [("a", 2), ("b", 5)]);
-        assert_eq!(locks[1].longest_hold_stack, ["4"]);
     }
 }
