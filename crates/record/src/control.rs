@@ -22,8 +22,7 @@
 //! # What was there before
 //! A lock that is held as a recording begins has no known holder: its hold is charged to the stack that releases it. A wait
 //! that is under way is not recorded. As a recording ends, threads are inside of it: what they write goes into its mapping, which
-//! stays. Each wait and hold has the number of its recording, and tells nothing to
-//! another one.
+//! stays. Each wait and hold has the number of its recording, and tells nothing to another one.
 //!
 //! # An observer that dies
 //! It beats twice a second. Who writes a sample looks once a second whether it has. If it has not for some seconds, the recording
@@ -46,30 +45,20 @@ pub struct Control {
     pub here: AtomicU64,
     /// The process that is meant, by the number that it has for itself.
     pub process: AtomicU32,
-    /// Nothing, so that all lies at multiples of its size.
-    pub room: AtomicU32,
     /// Of [`order`].
     pub order: AtomicU32,
     /// Of [`answer`].
     pub answer: AtomicU32,
     /// Another number each time the observer shows that it is there.
     pub beats: AtomicU64,
-    /// How threads learn of an order.
-    pub bells: [Bell; Control::BELLS],
+    /// The addresses of bytes at which each operation of some locks looks; 0 where there is none.
+    pub bells: [AtomicU64; Control::BELLS],
     /// What is to be recorded. Written before the order, and read by who has taken that.
     pub options: UnsafeCell<RecordOptions>,
 }
 
 // SAFETY: what is no atomic is read by the thread that has taken the order only, and written from outside before that.
 unsafe impl Sync for Control {}
-
-/// A byte at which each operation of some locks looks.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Bell {
-    /// The byte's address; 0 if there is none.
-    pub address: AtomicU64,
-}
 
 impl Control {
     /// Most bells.
@@ -87,7 +76,8 @@ pub mod order {
     pub const BEGIN: u32 = 1;
     /// That it ends.
     pub const END: u32 = 2;
-    /// The process's own: that it ends, as the observer seems to be gone.
+    /// That it ends and nobody will read it: the observer has read what is there, or seems to be gone. Then it is the process's own
+    /// order.
     pub const ABANDON: u32 = 3;
 }
 
@@ -143,9 +133,8 @@ pub fn control() -> &'static Control {
 /// Threads learn of orders by a 1 in the byte at that address, which stays. More than [`Control::BELLS`] are ignored.
 pub fn listen(address: u64) {
     let control = control();
-    let is_free = |bell: &&Bell| bell.address.load(Relaxed) == 0;
-    if let Some(bell) = control.bells.iter().find(is_free) {
-        bell.address.store(address, Release);
+    if let Some(bell) = control.bells.iter().find(|bell| bell.load(Relaxed) == 0) {
+        bell.store(address, Release);
     }
     control.here.store((&raw const *control) as u64, Release);
 }
@@ -286,7 +275,7 @@ pub(crate) fn ring() {
 
 /// The bytes of the bells.
 pub(crate) fn bytes() -> impl Iterator<Item = &'static AtomicU8> {
-    let address = |bell: &Bell| bell.address.load(Acquire) as *const AtomicU8;
+    let address = |bell: &AtomicU64| bell.load(Acquire) as *const AtomicU8;
     // SAFETY: null, or a byte of an atomic of the program's that stays.
     control().bells.iter().map_while(move |bell| unsafe { address(bell).as_ref() })
 }
@@ -343,6 +332,6 @@ mod tests {
         begin(false, 0);
         look_for_observer(u64::MAX - 1);
         assert_eq!((take(), is_ordered()), (order::NOTHING, false));
-        control.bells[0].address.store(0, Relaxed);
+        control.bells[0].store(0, Relaxed);
     }
 }

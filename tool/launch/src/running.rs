@@ -5,8 +5,9 @@ mod memory;
 
 use memory::Memory;
 pub use ondeck_record::RecordOptions;
-use ondeck_record::control::{Bell, Control, answer, order};
+use ondeck_record::control::{Control, answer, order};
 pub use ondeck_record::layout::HEADER_BYTES;
+use ondeck_trace::process::number_inside;
 use std::fmt;
 use std::io;
 use std::mem::offset_of;
@@ -150,13 +151,6 @@ impl Drop for RunningProcess {
     }
 }
 
-/// The number that a process has for itself.
-fn number_inside(pid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    numbers.split_whitespace().next_back()?.parse().ok()
-}
-
 /// One recorder: the library's that was loaded before the program, or the program's own.
 #[derive(Debug)]
 struct Recorder {
@@ -250,8 +244,8 @@ impl Recorder {
 
     /// Where those bytes are.
     fn bells(&self) -> Vec<u64> {
-        let bell = |at: usize| self.control + (offset_of!(Control, bells) + at * size_of::<Bell>()) as u64;
-        let address = |at| self.memory.word(bell(at) + offset_of!(Bell, address) as u64).ok();
+        let bell = |at: usize| self.control + (offset_of!(Control, bells) + at * size_of::<u64>()) as u64;
+        let address = |at| self.memory.word(bell(at)).ok();
         (0..Control::BELLS).filter_map(address).filter(|address| *address != 0).collect()
     }
 

@@ -7,6 +7,14 @@ pub fn parent(pid: u32) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// The number that a process or thread has for itself: another one than here if it is in a PID namespace of its own, as in a
+/// container.
+pub fn number_inside(number: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{number}/status")).ok()?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    numbers.split_whitespace().next_back()?.parse().ok()
+}
+
 /// Its threads, as they are now.
 pub fn threads(pid: u32) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };

@@ -81,7 +81,8 @@ fn recording() -> Option<&'static Recording> {
 #[inline(never)]
 fn obey() {
     process::obey(Some("ondeck"), Sleep::Told, Source::Program, |change| {
-        if change == Change::Ended {
+        // An order to end may come twice, as the observer does not know whether the first was heard.
+        if change != Change::Begun && current().is_none() {
             begin_other();
         }
     });

@@ -1,7 +1,7 @@
 //! Numbers of threads of a process in a PID namespace of its own, as a container's: the recording, and the memory of locks,
 //! have those that it has there, and the kernel here knows others.
 
-use ondeck_trace::process::threads;
+use ondeck_trace::process::{number_inside, threads};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub(super) struct ThreadNumbers {
 impl ThreadNumbers {
     /// Of the process with that number here.
     pub(super) fn of(pid: u32) -> Self {
-        let are_others = inside(&format!("/proc/{pid}/status")).is_some_and(|number| number != pid);
+        let are_others = number_inside(pid).is_some_and(|number| number != pid);
         ThreadNumbers { pid, are_others, ..ThreadNumbers::default() }
     }
 
@@ -31,7 +31,7 @@ impl ThreadNumbers {
         }
         let is_old = self.listed_at.is_none_or(|at| at.elapsed() >= AGAIN);
         if !self.known.contains_key(&there) && is_old {
-            let number = |here| Some((inside(&format!("/proc/{}/task/{here}/status", self.pid))?, here));
+            let number = |here| Some((number_inside(here)?, here));
             self.known = threads(self.pid).into_iter().filter_map(number).collect();
             self.listed_at = Some(Instant::now());
         }
@@ -40,16 +40,8 @@ impl ThreadNumbers {
 
     /// The number there of a thread.
     pub(super) fn there(&self, here: u32) -> u32 {
-        let number = || inside(&format!("/proc/{}/task/{here}/status", self.pid));
-        if self.are_others { number().unwrap_or(here) } else { here }
+        if self.are_others { number_inside(here).unwrap_or(here) } else { here }
     }
-}
-
-/// The number in the innermost namespace, by a file of the kernel.
-fn inside(status: &str) -> Option<u32> {
-    let status = std::fs::read_to_string(status).ok()?;
-    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    numbers.split_whitespace().next_back()?.parse().ok()
 }
 
 #[cfg(test)]
