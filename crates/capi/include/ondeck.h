@@ -50,6 +50,7 @@
 #ifndef ONDECK_H
 #define ONDECK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__cplusplus)
@@ -221,7 +222,8 @@ int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
  *
  * ondeck_name gives a lock the name by which `ondeck profile` shows it: an object of this header, or any mutex,
  * condition variable or lock for readers and writers of the C or C++ library. The header is enough for that, no library
- * is needed. Without `ondeck profile` the call does nothing.
+ * is needed. The statistics below have the names of this library's mutexes. Without them, and without `ondeck profile`, the
+ * call does nothing.
  *
  * Give all locks of one class the same name, as each shard of a map: they are one row in the profile, with their number.
  *
@@ -248,6 +250,21 @@ static inline void ondeck_name(const void *lock, const char *name) {
     (void)name;
 }
 #endif
+
+/* ---- Statistics ----------------------------------------------------------------------------------------------------- */
+
+/* Statistics of this library's mutexes, for the program's own metrics: how often and how long threads wait, and how long
+ * mutexes are held. Each wait is counted. One acquisition in a thousand is timed, and stands for a thousand. Mutexes are
+ * counted by the names that ondeck_name gives them, others by the place where they were first seen. */
+
+/* Counts from here on. The child of a fork counts from zero. A second call changes nothing. Returns 0, or ENOTSUP if the
+ * system cannot do it: it is not Linux with pointers of 64 bits, or has no memory. */
+int ondeck_stats_start(void);
+
+/* Writes what was counted until now, in the text format of Prometheus, as snprintf does: at most `length` bytes with the
+ * zero at the end. Returns how many bytes the whole text has, without the zero; -1 if they are too many to tell. Make room for
+ * more than that: the next text may be longer. Allocates memory: do not call it while you hold a mutex. */
+int ondeck_stats_prometheus(char *buffer, size_t length);
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,7 @@ mod clock;
 mod condvar;
 mod monitor;
 mod mutex;
+mod stats;
 
 // The operations of the crate `ondeck`, compiled once more: its feature `record` would be on for all that is built with this.
 ondeck_core::where_recordable! {

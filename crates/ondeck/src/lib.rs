@@ -132,6 +132,7 @@
 //! - `lock_api-04`, `lock_api-05`: the modules `lock_api_04` and `lock_api_05`, for libraries that are generic over
 //!   `lock_api`. Version 0.5 needs Rust 1.95.
 //! - `record`: `ondeck profile` can record the mutexes of the program. The next section describes it.
+//! - `stats`: the program can ask how long its threads wait for which mutexes. The last section describes it.
 //!
 //! # Recording
 //! With the feature `record`, `ondeck profile -- PROGRAM` shows which mutexes threads wait for, where they wait, and
@@ -158,6 +159,33 @@
 //! - A wait on a [`Condvar`] lasts until the thread has the mutex again. All of it counts as a wait on the condition
 //!   variable.
 //! - Code that is loaded while the program runs has no names.
+//!
+//! # Statistics
+//! With the feature `stats`, the module `stats` counts waits and holds of the mutexes while the program runs in production. It
+//! has `record` in it, and so the same limits.
+//!
+//! ```
+//! # #[cfg(feature = "stats")] {
+//! use std::time::Duration;
+//!
+//! static CACHE: ondeck::Mutex<Vec<u32>> = ondeck::Mutex::new(Vec::new());
+//!
+//! ondeck::stats::start();
+//! ondeck::name(&CACHE, "cache");
+//! ondeck::stats::on_long_hold(Duration::from_millis(100), |hold| {
+//!     eprintln!("{} was held for {:?}", hold.lock(), hold.held);
+//! });
+//! CACHE.lock().push(1);
+//!
+//! // What a handler of `GET /metrics` sends:
+//! let mut text = String::new();
+//! ondeck::stats::snapshot().prometheus(&mut text).unwrap();
+//! assert!(text.contains("# TYPE ondeck_lock_wait_seconds histogram"));
+//! # }
+//! ```
+//!
+//! Each wait is counted; of the holds, one in a thousand is timed. Before `start`, an operation costs what it costs with `record`
+//! and no recording. `docs/stats.md` in the repository has queries for Grafana, and what it costs.
 
 #[cfg(feature = "arc_lock")]
 mod arc_guard;
@@ -189,6 +217,10 @@ ondeck_core::where_recordable! {
     }
 }
 
+#[cfg(feature = "stats")]
+#[doc(inline)]
+pub use ondeck_record::stats;
+
 pub use monitor::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
 pub use raw::WaitTimeoutResult;
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};
@@ -197,7 +229,7 @@ pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 ///
 /// Give all locks of one class the same name, as each shard of a map: they are one row in the profile, with their number.
 ///
-/// Without the feature `record`, this does nothing. A name has up to 47 bytes. A process has room for 1024 different names and
+/// Statistics (the feature `stats`) show it by that name too. Without the feature `record`, this does nothing. A name has up to 47 bytes. A process has room for 1024 different names and
 /// for about 50,000 locks that have one. What finds no room is left out, and the profile says so. A lock that is named again
 /// has the later name, and an empty one takes the name away. A name belongs to the lock's place in memory. So a lock that is
 /// moved should be named afterwards. Locks have no destructor, so what is later made at the same place has the name too, until

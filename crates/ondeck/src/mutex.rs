@@ -94,7 +94,7 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// *mutex.lock() = 10;
     /// assert_eq!(*mutex.lock(), 10);
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn lock(&self) -> MutexGuard<'_, T, P> {
         self.raw.lock();
         // SAFETY: locked just now.
@@ -110,7 +110,7 @@ impl<T: ?Sized, P: Policy> Mutex<T, P> {
     /// assert!(mutex.try_lock().is_none());
     /// # drop(guard);
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, P>> {
         // SAFETY: locked just now.
         self.raw.try_lock().then(|| unsafe { MutexGuard::new(self) })

@@ -75,7 +75,7 @@ impl<P: Policy> RawMutex<P> {
     ///
     /// # Example
     /// See [`RawMutex`].
-    #[inline]
+    #[inline(always)]
     pub fn lock(&self) {
         recorded::acquire(&self.0);
     }
@@ -87,7 +87,7 @@ impl<P: Policy> RawMutex<P> {
     /// let lock = ondeck::RawMutex::new();
     /// assert!(lock.try_lock() && !lock.try_lock());
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn try_lock(&self) -> bool {
         recorded::try_acquire(&self.0)
     }

@@ -44,7 +44,7 @@ pub(crate) fn acquire<P: Policy>(lock: &RawOndeck<Machine, P>) {
 pub(crate) fn try_acquire<P: Policy>(lock: &RawOndeck<Machine, P>) -> bool {
     let is_in = lock.try_acquire();
     if is_in {
-        taken(lock);
+        taken_by_try(lock);
     }
     is_in
 }
@@ -52,7 +52,7 @@ pub(crate) fn try_acquire<P: Policy>(lock: &RawOndeck<Machine, P>) -> bool {
 #[inline(always)]
 pub(crate) fn try_acquire_until<P: Policy>(lock: &RawOndeck<Machine, P>, deadline_ns: u64) -> bool {
     if lock.grab() {
-        taken(lock);
+        taken_by_try(lock);
         return true;
     }
     acquire_contended(lock, Some(deadline_ns))
@@ -108,6 +108,14 @@ fn taken<P: Policy>(lock: &RawOndeck<Machine, P>) {
     }
 }
 
+/// The same, by who does not wait for ever.
+#[inline(always)]
+fn taken_by_try<P: Policy>(lock: &RawOndeck<Machine, P>) {
+    if is_wished() {
+        ondeck_record::gives_up(|| look(lock));
+    }
+}
+
 #[inline(always)]
 pub(crate) fn notify_one<P: Policy>(waiters: &RawCondvar<Machine, P>) -> bool {
     tell_notification(waiters, false);
@@ -151,7 +159,12 @@ fn acquire_contended<P: Policy>(lock: &RawOndeck<Machine, P>, deadline_ns: Optio
     bare::within(|| {
         let Some(wait) = bare::wait(address(lock)) else { return lock.acquire_contended(deadline_ns) };
         let has_it = wait.told(|| lock.acquire_contended(deadline_ns));
-        bare::waited(&wait, has_it, address(lock), lock.n_releases());
+        let waited = || bare::waited(&wait, has_it, address(lock), lock.n_releases());
+        if deadline_ns.is_some() {
+            ondeck_record::gives_up(waited)
+        } else {
+            waited()
+        }
         has_it
     })
 }
@@ -160,10 +173,7 @@ fn acquire_contended<P: Policy>(lock: &RawOndeck<Machine, P>, deadline_ns: Optio
 /// The calling thread holds the lock, and `release` owes its callee no more than that.
 #[cold]
 #[inline(never)]
-unsafe fn release_and_tell<P: Policy>(
-    lock: &RawOndeck<Machine, P>,
-    release: unsafe fn(&RawOndeck<Machine, P>),
-) {
+unsafe fn release_and_tell<P: Policy>(lock: &RawOndeck<Machine, P>, release: unsafe fn(&RawOndeck<Machine, P>)) {
     let is_told = ondeck_record::is_on() && (bare::remembers() || lock.is_contended());
     let told = || bare::within(|| bare::release(address(lock), lock.n_releases(), lock.is_contended()));
     let pending = if is_told { told() } else { None };
@@ -179,7 +189,7 @@ unsafe fn release_and_tell<P: Policy>(
 fn begin_to_wait<P: Policy>(waiters: &RawCondvar<Machine, P>, lock: &RawOndeck<Machine, P>) -> Option<OpaqueWait> {
     bare::within(|| {
         if let Some(pending) = bare::release(address(lock), lock.n_releases(), lock.is_contended()) {
-            pending.done();
+            pending.done_before();
         }
         let wait = OpaqueWait::begin(address(waiters), ondeck_record::layout::kind::CONDITION)?;
         wait.look();

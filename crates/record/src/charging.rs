@@ -61,6 +61,13 @@ pub(crate) fn begin(is_exact: bool, tells: bool, rate: u64, budget: u64) {
     N_RECORDINGS.store(N_RECORDINGS.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
+/// The same, of one for statistics alone: charges are exact, which times the holds that are waited for, and no stack is walked
+/// for a wait.
+pub(crate) fn begin_without_samples(tells: bool, rate: u64) {
+    begin(true, tells, rate, 0);
+    budget::begin_without_samples();
+}
+
 pub(crate) fn tells() -> bool {
     TELLS.load(Relaxed)
 }
@@ -164,6 +171,13 @@ impl Marks {
         self.lock(recording, address).map(|(number, _)| number)
     }
 
+    /// The number of the lock, if it has one in this recording.
+    pub(crate) fn known_number(&self) -> Option<u32> {
+        let tag = self.tag.load(Acquire);
+        let is_ours = tag & Tag::GENERATION == generation() && tag & Tag::IS_ORIGIN == 0;
+        is_ours.then_some(tag >> Tag::NUMBER_AT)
+    }
+
     /// Whether the next acquire or release is to charge.
     #[inline(always)]
     pub(crate) fn asks(&self) -> bool {
@@ -177,9 +191,9 @@ impl Marks {
     /// The calling thread has begun to wait, which others are to know; nobody else waits if it is the first.
     pub(crate) fn ask(&self, lock: &Lock, now: u64, count: Count, is_first: bool) {
         let flag = if is_exact(lock) { Tag::HOT } else { Tag::WAITED };
-        // A flag that is left from those who waited before may be so old that its instant means nothing.
-        let is_old = is_first && flag == Tag::WAITED;
-        if self.tag.load(SeqCst) & flag != 0 && !is_old {
+        // A flag that is left from those who waited before may be so old that its instant means nothing, nor since when it
+        // lasts.
+        if self.tag.load(SeqCst) & flag != 0 && !is_first {
             return;
         }
         // Who charges meanwhile may write another instant, as near.

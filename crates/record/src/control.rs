@@ -163,28 +163,35 @@ pub(crate) fn take() -> u32 {
     if !has_come() {
         return order::NOTHING;
     }
-    let (here, found) = (kernel::process(), OBEYS.load(Relaxed));
-    if control.process.load(Relaxed) != here {
-        return order::NOTHING;
-    }
-    if found == here || OBEYS.compare_exchange(found, here, Acquire, Relaxed).is_err() {
+    if control.process.load(Relaxed) != kernel::process() || !claim() {
         return order::NOTHING;
     }
     let taken = control.order.swap(order::NOTHING, AcqRel);
     match taken {
-        order::NOTHING => OBEYS.store(0, Release),
+        order::NOTHING => leave(),
         _ => {
-            OBEYED_BY.store(here, Relaxed);
+            OBEYED_BY.store(kernel::process(), Relaxed);
             control.answer.store(answer::UNDER_WAY, Relaxed);
         }
     }
     taken
 }
 
+/// Has the calling thread begin and end recordings, alone, until it [leaves](leave). False if another thread does. Never waits.
+pub(crate) fn claim() -> bool {
+    let (here, found) = (kernel::process(), OBEYS.load(Relaxed));
+    found != here && OBEYS.compare_exchange(found, here, Acquire, Relaxed).is_ok()
+}
+
+/// Another thread may.
+pub(crate) fn leave() {
+    OBEYS.store(0, Release);
+}
+
 /// What came of the order that the calling thread has taken.
 pub(crate) fn answer(what: u32) {
     control().answer.store(what, Release);
-    OBEYS.store(0, Release);
+    leave();
 }
 
 /// What the recording was begun with. The next order may have written other options into [`Control`].
@@ -261,8 +268,9 @@ fn look_now(now: u64) {
     }
 }
 
-fn ring() {
-    bytes().for_each(|byte| byte.store(1, Relaxed));
+/// Has all threads look.
+pub(crate) fn ring() {
+    bytes().for_each(|byte| byte.store(1, Release));
 }
 
 /// The bytes of the bells.

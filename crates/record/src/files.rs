@@ -3,7 +3,7 @@
 //! The parts lie one behind the other, within the length of the file, and each has room for whole entries: `store` relies on
 //! it. `store` finds the recording only once its header is written. A file that cannot be mapped is taken away again.
 
-use crate::layout::{self, Header, Lock, MAGIC, Module, Name, Part, Slot, Waiter};
+use crate::layout::{self, Header, Lock, MAGIC, Module, Name, Nesting, Part, Slot, Waiter};
 use crate::options::RecordOptions;
 use crate::store::{self, CURRENT, PAGE, current, names};
 use crate::{modules, thread};
@@ -14,8 +14,8 @@ use core::sync::atomic::{
 };
 use ondeck_core::kernel;
 
-/// How the parts of a file of so many bytes lie in it.
-fn lay_out(header: &mut Header, length: u64) {
+/// How the parts of a file of so many bytes lie in it. `order` is 1 if it is to have room for nestings, or 0.
+fn lay_out(header: &mut Header, length: u64, order: u64) {
     const MODULES: u64 = 512;
     const WAITERS: u64 = 1024;
     let mut at = (size_of::<Header>() as u64).next_multiple_of(PAGE as u64);
@@ -31,6 +31,7 @@ fn lay_out(header: &mut Header, length: u64) {
     header.names = part((names::MOST * size_of::<Name>()) as u64, size_of::<Name>());
     header.waiters = part(WAITERS * size_of::<Waiter>() as u64, size_of::<Waiter>());
     header.named = part((length / 128).min((names::MOST_NAMED * 8) as u64), 8);
+    header.nestings = part(order * length / 32, size_of::<Nesting>());
     let left = length - at;
     header.ring = Part { start: at, room: left / size_of::<Slot>() as u64 };
 }
@@ -64,8 +65,41 @@ pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32) -> bool {
     true
 }
 
+/// Begins a recording in memory alone, without room for samples: what the process knows of its locks while it runs. False if
+/// there is no memory. To be called by one thread at a time.
+pub(crate) fn start_without_file(rate: u64) -> bool {
+    // SAFETY: the page is ours, whole, and holds nothing but the pointer.
+    let wiped = unsafe { kernel::advise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
+    let place = if wiped.is_ok() { kernel::map_memory(WITHOUT_FILE) } else { None };
+    let Some(place) = place.filter(|place| store::back(*place as usize)) else { return false };
+    // SAFETY: a mapping of our own, of zeros, larger than a header.
+    let header = unsafe { &mut *place.cast::<Header>() };
+    lay_out(header, WITHOUT_FILE as u64, 0);
+    header.ring.room = 0;
+    header.pid = kernel::process();
+    header.rate = rate;
+    // SAFETY: our mapping.
+    let _ = unsafe { kernel::advise(place, WITHOUT_FILE, libc::MADV_DONTFORK) };
+    CURRENT.header.store(header, Release);
+    true
+}
+
+/// The length of a recording in memory: for 16,000 locks.
+const WITHOUT_FILE: usize = 16 << 20;
+
+/// Gives back the memory of a recording without a file that has ended. Its mapping stays, as threads may be inside of it, and so
+/// does its header, which tells them where to write.
+pub(crate) fn give_back(recording: &'static store::Recording) {
+    const KEPT: usize = size_of::<Header>().next_multiple_of(PAGE);
+    let place = (&raw const *recording).cast::<c_void>().cast_mut();
+    // SAFETY: within the mapping.
+    let rest = unsafe { place.add(KEPT) };
+    // SAFETY: our mapping, of that length: who still writes into it finds zeros.
+    let _ = unsafe { kernel::advise(rest, WITHOUT_FILE - KEPT, libc::MADV_DONTNEED) };
+}
+
 fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
-    lay_out(header, length);
+    lay_out(header, length, options.order);
     let now = kernel::clock(libc::CLOCK_REALTIME);
     header.started_realtime_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     header.started_ns = thread::now_ns();
@@ -222,10 +256,10 @@ mod tests {
 
     #[test]
     fn the_parts_of_files_of_all_lengths_are_apart_and_within() {
-        for mb in [1_u64, 2, 64, 1 << 14] {
+        for (mb, order) in [1_u64, 2, 64, 1 << 14].into_iter().flat_map(|mb| [(mb, 0), (mb, 1)]) {
             // SAFETY: a header may be zeros.
             let mut header: Header = unsafe { core::mem::zeroed() };
-            lay_out(&mut header, mb << 20);
+            lay_out(&mut header, mb << 20, order);
             let parts = [
                 (header.modules, size_of::<Module>()),
                 (header.locks, size_of::<Lock>()),
@@ -234,11 +268,13 @@ mod tests {
                 (header.names, size_of::<Name>()),
                 (header.waiters, size_of::<Waiter>()),
                 (header.named, 8),
+                (header.nestings, size_of::<Nesting>()),
                 (header.ring, size_of::<Slot>()),
             ];
             let mut end = size_of::<Header>() as u64;
             for (part, size) in parts {
-                assert!(part.start >= end && part.room > 500, "{mb}: {part:?}");
+                let is_left_out = part.start == header.nestings.start && order == 0;
+                assert!(part.start >= end && (part.room > 500 || is_left_out), "{mb}: {part:?}");
                 assert!(part.start % 128 == 0);
                 end = part.start + part.room * size as u64;
             }

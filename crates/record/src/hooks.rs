@@ -8,6 +8,7 @@
 //! | `wait` | a wait for what has marks |
 //! | `holds` | what a thread remembers of its own holds, for the next two |
 //! | `rwlock` | locks with marks that many threads may have at once to read |
+//! | `order` | what a thread holds while it takes another lock, for `mutex`, `rwlock` and `bare` |
 //! | `bare` | locks that have no room for marks |
 //! | `destroyed` | a lock that had a name is gone |
 //! | `opaque` | waits on what has no marks, and no holder that is known |
@@ -21,6 +22,7 @@ mod destroyed;
 mod holds;
 mod mutex;
 mod opaque;
+mod order;
 mod process;
 mod rwlock;
 mod wait;
@@ -28,6 +30,7 @@ mod wait;
 pub use destroyed::destroyed;
 pub use mutex::{PendingRelease, count, uncount};
 pub use opaque::{OpaqueWait, forget, notifies};
+pub use order::{gives_up, tell_all, tells_order};
 pub use process::{Change, Sleep, Source, ask_loader, exit, in_child, note_lock, obey, start};
 pub use rwlock::{Access, is_due, prepare_to_read};
 pub use wait::{Wait, rotated, slept, spun, woke};

@@ -2,17 +2,17 @@
 //! modules use it, and so do those who read recordings; it uses none.
 //!
 //! ```text
-//! Header | modules | locks | index of stacks | stacks | names | threads that wait | named addresses | ring of samples
+//! Header | modules | locks | index of stacks | stacks | names | threads that wait | named addresses | nestings | ring of samples
 //! ```
 //!
-//! The file has its whole length from the start, and holes where nothing was written. All parts but the last three only grow, and
+//! The file has its whole length from the start, and holes where nothing was written. All parts but the last four only grow, and
 //! an entry is complete before its number is told to anybody, so a reader may look at any time, also after the process
 //! was killed in the middle of a write.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `ondeckR` and the version of the form.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x07");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x08");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -49,6 +49,8 @@ pub struct Header {
     pub waiters: Part,
     /// The addresses that have these names, as [`named`] says, in words of 8 bytes.
     pub named: Part,
+    /// Pairs of locks that a thread had at once; without room unless that is asked for.
+    pub nestings: Part,
     /// The samples.
     pub ring: Part,
     /// Samples that were begun, from the start.
@@ -63,6 +65,8 @@ pub struct Header {
     pub dropped_locks: AtomicU64,
     /// Names of locks that found none.
     pub dropped_names: AtomicU64,
+    /// Acquisitions whose [nesting](Nesting) found none.
+    pub dropped_nestings: AtomicU64,
     /// 1 after a regular end.
     pub has_exited: AtomicU32,
     /// Whether lock calls were seen at all.
@@ -162,12 +166,17 @@ pub struct Lock {
     /// The number of the name that it had when it was destroyed, or [`NAMELESS`](Self::NAMELESS). 0 if that is not known: then
     /// its address has the name.
     pub name: AtomicU32,
+    /// The thread that has it alone, by the kernel's number; 0 if none does. Known only where nestings are noted.
+    pub held_by: AtomicU32,
     /// If charges are sampled: the mean time between two instants, in ns.
     pub period: AtomicU64,
     /// The last instant before whose charge the number of waiters has changed, and that number.
     pub settled: AtomicU64,
     /// The longest wait that is over, recorded or not, in ns.
     pub longest: AtomicU64,
+    /// The process's own: the number of its class in the statistics plus 1, and above it how many names had been given when
+    /// that was looked up.
+    pub class: AtomicU64,
 }
 
 impl Lock {
@@ -257,6 +266,36 @@ pub mod named {
     /// The number in it.
     pub const fn number(word: u64) -> u16 {
         word as u16
+    }
+}
+
+/// A lock that a thread took while it had another one: each pair once.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Nesting {
+    /// The number of the lock that was held, and above it that of the one that was taken; 0 if the entry is not in use.
+    pub locks: AtomicU64,
+    /// The stack that took the held one, and above it the one that took the other.
+    pub stacks: AtomicU64,
+    /// [`SEEN`](Self::SEEN), and up to two more locks that were held alone each time.
+    pub gates: AtomicU64,
+}
+
+impl Nesting {
+    /// Its gates are written.
+    pub const SEEN: u64 = 1 << 63;
+    /// Bits of the number of a gate.
+    pub const GATE: u32 = 24;
+
+    /// The gates in that word, [`NONE`] where there is none.
+    pub const fn gates(word: u64) -> [u32; 2] {
+        const MASK: u64 = (1 << Nesting::GATE) - 1;
+        [(word & MASK) as u32, (word >> Self::GATE & MASK) as u32]
+    }
+
+    /// The word of these gates.
+    pub const fn word(gates: [u32; 2]) -> u64 {
+        Self::SEEN | gates[0] as u64 | (gates[1] as u64) << Self::GATE
     }
 }
 

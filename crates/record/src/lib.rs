@@ -10,39 +10,57 @@
 //! | `modules` | the program's files as they are loaded | `store` |
 //! | `walk` | the calling thread's stack | `modules` |
 //! | `files` | making the file of a process | `modules` |
+//! | `counts` | statistics of the locks, in memory | `walk` |
 //! | `charging` | who waits, who is charged for it, and what that costs | `walk` |
-//! | `hooks` | what locks call | `charging`, `files` |
+//! | `hooks` | what locks call | `charging`, `counts`, `files` |
+//! | `stats` | what the program asks for its statistics; the limits of histograms are in it too | `hooks` |
 //! | `read` | recordings, for those who read them | `layout` |
 //!
 //! Each may use as well what those use that it uses, and nothing else. The parts of a module use its head and each other in
 //! one direction.
 //!
 //! The writing half runs in somebody else's program, inside its locks: it takes no lock of its own that anybody waits for,
-//! opens files only when a process begins, and asks for no memory but when a module is seen for the first time.
+//! opens files only when a process begins, and asks for no memory but when a module is seen for the first time. `stats` is called
+//! by the program itself.
 
-#![cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
-
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod charging;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 pub mod control;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
+mod counts;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod files;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod hooks;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 pub mod layout;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod modules;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod options;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 pub mod read;
+pub mod stats;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod store;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod thread;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod walk;
 
-pub use charging::{LONG_NS, Marks};
-pub use hooks::*;
-pub use options::RecordOptions;
-pub use store::is_on;
-pub use store::names::name;
-pub use thread::ask_by;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
+pub use {
+    charging::{LONG_NS, Marks},
+    hooks::*,
+    options::RecordOptions,
+    store::is_on,
+    store::names::name,
+    thread::ask_by,
+};
 
 /// A process of its own for a test: what the recorder knows is known once for each process.
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod testing {
     use std::path::Path;
     use std::process::Command;

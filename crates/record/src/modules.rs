@@ -18,7 +18,8 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use core::{ptr, slice};
-use elf::{LinkMap, Module, module, program_headers, stamp, unwind_tables};
+pub(crate) use elf::Module;
+use elf::{LinkMap, module, program_headers, stamp, unwind_tables};
 use framehop::{MustNotAllocateDuringUnwind, Unwinder as _, UnwinderNative};
 use ondeck_core::kernel;
 use std::vec::Vec;
@@ -31,7 +32,7 @@ pub(crate) struct ModuleTable {
     pub(crate) tables: Tables,
     /// For code of no module, which may lie where a module was whose tables are gone.
     pub(crate) no_tables: Tables,
-    modules: Vec<Module>,
+    pub(crate) modules: Vec<Module>,
 }
 
 static KNOWN: AtomicPtr<ModuleTable> = AtomicPtr::new(ptr::null_mut());
@@ -76,10 +77,15 @@ pub(crate) fn ask_loader() {
     // SAFETY: a string of C.
     let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
     FIND.store(find, Relaxed);
+    add(&loaded());
+}
+
+/// What the loader has now. Takes its lock.
+pub(crate) fn loaded() -> Vec<Module> {
     let mut found: Vec<Module> = Vec::new();
     // SAFETY: the callback has the right form, and `found` lives longer than the call.
     unsafe { libc::dl_iterate_phdr(Some(one_of_loader), (&raw mut found).cast()) };
-    add(&found);
+    found
 }
 
 unsafe extern "C" fn one_of_loader(info: *mut libc::dl_phdr_info, _: libc::size_t, found: *mut c_void) -> c_int {

@@ -14,6 +14,8 @@ pub struct RecordOptions {
     pub(crate) max_mb: u64,
     /// What charges and waits may cost, in millionths of the time of a core; 0 if all holds are charged.
     pub(crate) budget: u64,
+    /// Whether it is noted which locks a thread has while it takes another one: 0 or 1.
+    pub(crate) order: u64,
     /// Up to a zero.
     pub(crate) directory: [u8; Self::LONGEST],
 }
@@ -29,6 +31,8 @@ impl RecordOptions {
     pub const MAX_MB: &'static CStr = c"ONDECK_RECORD_MAX_MB";
     /// Names what sampled charges may cost, in millionths of the time of a core; 0 if all holds are charged.
     pub const BUDGET: &'static CStr = c"ONDECK_RECORD_BUDGET";
+    /// Set to 1 to have it noted which locks a thread has while it takes another one.
+    pub const ORDER: &'static CStr = c"ONDECK_RECORD_ORDER";
     /// Unless the user says otherwise.
     pub const DEFAULT_RATE: u64 = 1000;
     /// Unless the user says otherwise.
@@ -36,7 +40,8 @@ impl RecordOptions {
     /// Unless the user says otherwise: a hundredth of a core.
     pub const DEFAULT_BUDGET: u64 = 10_000;
     /// Zeros.
-    pub(crate) const NONE: Self = RecordOptions { rate: 0, max_mb: 0, budget: 0, directory: [0; Self::LONGEST] };
+    pub(crate) const NONE: Self =
+        RecordOptions { rate: 0, max_mb: 0, budget: 0, order: 0, directory: [0; Self::LONGEST] };
     /// A budget is not more.
     pub const WHOLE_CORE: u64 = 1_000_000;
 
@@ -50,7 +55,9 @@ impl RecordOptions {
         let directory = kernel::variable(Self::DIRECTORY)?.to_bytes();
         let given = |name, default| number(name).unwrap_or(default);
         let rate = given(Self::RATE, Self::DEFAULT_RATE);
-        Self::new(directory, rate, given(Self::MAX_MB, Self::DEFAULT_MAX_MB), given(Self::BUDGET, Self::DEFAULT_BUDGET))
+        let (max_mb, budget) = (given(Self::MAX_MB, Self::DEFAULT_MAX_MB), given(Self::BUDGET, Self::DEFAULT_BUDGET));
+        let options = Self::new(directory, rate, max_mb, budget)?;
+        Some(if given(Self::ORDER, 0) == 0 { options } else { options.with_order() })
     }
 
     /// Of a directory, a rate, a length in MB and a budget in millionths; each is brought to what is possible. `None` if the
@@ -59,10 +66,17 @@ impl RecordOptions {
         if directory.is_empty() || directory.len() >= Self::LONGEST {
             return None;
         }
-        let mut options = RecordOptions { rate, max_mb, budget, directory: [0; Self::LONGEST] };
+        let mut options = RecordOptions { rate, max_mb, budget, order: 0, directory: [0; Self::LONGEST] };
         options.directory[..directory.len()].copy_from_slice(directory);
         options.make_possible();
         Some(options)
+    }
+
+    /// The same, and it is noted which locks a thread has while it takes another one.
+    #[must_use]
+    pub fn with_order(mut self) -> Self {
+        self.order = 1;
+        self
     }
 
     /// Brings each number to what is possible.
@@ -70,6 +84,7 @@ impl RecordOptions {
         self.rate = self.rate.clamp(1, u32::MAX.into());
         self.max_mb = self.max_mb.clamp(1, 1 << 14);
         self.budget = self.budget.min(Self::WHOLE_CORE);
+        self.order = self.order.min(1);
         self.directory[Self::LONGEST - 1] = 0;
     }
 

@@ -29,6 +29,7 @@ pub struct Reader {
     waiters: Part,
     names: Part,
     named: Part,
+    nestings: Part,
     ring: Part,
     tail: u64,
     /// Samples that were begun and not finished, or make no sense.
@@ -133,6 +134,17 @@ impl Lock {
     }
 }
 
+/// A lock that a thread took while it had another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nesting {
+    /// The numbers of the locks, the one that it had first.
+    pub locks: [u32; 2],
+    /// The numbers of the stacks that took them.
+    pub stacks: [u32; 2],
+    /// Others that it had alone each time, by number; [`layout::NONE`] where there is none.
+    pub gates: [u32; 2],
+}
+
 /// A sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
@@ -183,6 +195,8 @@ pub struct Dropped {
     pub locks: u64,
     /// Names that the program has given its locks.
     pub names: u64,
+    /// Acquisitions of a lock while another one was held.
+    pub nestings: u64,
 }
 
 impl Reader {
@@ -224,6 +238,11 @@ impl Reader {
             waiters: checked(head.waiters, size_of::<layout::Waiter>())?,
             names: checked(head.names, size_of::<layout::Name>())?,
             named: checked(head.named, size_of::<u64>())?,
+            // Without room where nothing of the kind is recorded.
+            nestings: match head.nestings {
+                none @ Part { room: 0, .. } => none,
+                part => checked(part, size_of::<layout::Nesting>())?,
+            },
             ring: checked(head.ring, size_of::<layout::Slot>())?,
             tail: head.tail.into_inner(),
             spoilt: 0,
@@ -268,6 +287,7 @@ impl Reader {
             stacks: self.field(offset_of!(Header, dropped_stacks))?,
             locks: self.field(offset_of!(Header, dropped_locks))?,
             names: self.field(offset_of!(Header, dropped_names))?,
+            nestings: self.field(offset_of!(Header, dropped_nestings))?,
         })
     }
 
@@ -387,6 +407,23 @@ impl Reader {
         Ok(waiters)
     }
 
+    /// The locks that were taken while another one was held; none unless orders are recorded.
+    pub fn nestings(&self) -> Result<Vec<Nesting>, ReadError> {
+        const AT_ONCE: u64 = 4096;
+        let halves = |word: u64| [word as u32, (word >> 32) as u32];
+        let nesting = |entry: layout::Nesting| Nesting {
+            locks: halves(entry.locks.into_inner()),
+            stacks: halves(entry.stacks.into_inner()),
+            gates: layout::Nesting::gates(entry.gates.into_inner()),
+        };
+        let mut nestings = Vec::new();
+        for first in (0..self.nestings.room).step_by(AT_ONCE as usize) {
+            let entries = self.entries(self.nestings, first, AT_ONCE.min(self.nestings.room - first))?;
+            nestings.extend(entries.into_iter().map(nesting).filter(|nesting| !nesting.locks.contains(&layout::NONE)));
+        }
+        Ok(nestings)
+    }
+
     /// The return addresses of a stack, the innermost first; empty if there is none of that number.
     pub fn stack(&self, number: u32) -> Result<Vec<u64>, ReadError> {
         let at = u64::from(number);
@@ -484,7 +521,7 @@ macro_rules! numbers {
         unsafe impl Numbers for $type {}
     )*};
 }
-numbers!(u32 u64 Header layout::Module layout::Lock layout::Waiter layout::Name layout::Slot);
+numbers!(u32 u64 Header layout::Module layout::Lock layout::Waiter layout::Name layout::Nesting layout::Slot);
 
 /// So many of them that follow each other in a file.
 fn read<T: Numbers>(file: &File, at: u64, n: usize) -> io::Result<Vec<T>> {

@@ -1,5 +1,5 @@
-//! The recording of this process: where its file is, and the entries of its parts: `locks`, `names`, `ring` (samples), `stacks`
-//! and `waiters`. All modules write through this one, but for `files`, which makes the file.
+//! The recording of this process: where its file is, and the entries of its parts: `locks`, `names`, `nestings`, `ring`
+//! (samples), `stacks` and `waiters`. All modules write through this one, but for `files`, which makes the file.
 //!
 //! An entry is complete before a reader can find it. What finds no room, in its part or on the disk, is not written: locks,
 //! stacks and samples are counted as dropped then. No thread waits for another one here.
@@ -10,6 +10,7 @@
 
 pub(crate) mod locks;
 pub(crate) mod names;
+pub(crate) mod nestings;
 pub(crate) mod ring;
 pub(crate) mod stacks;
 pub(crate) mod waiters;
@@ -80,6 +81,12 @@ impl Recording {
         let place = unsafe { start.add(offset) };
         // SAFETY: as above; all fields are atomic, or not written any more.
         Some(unsafe { &*place.cast::<T>() })
+    }
+
+    /// Whether somebody will read it. Else it is in memory, for statistics, and has no room for samples.
+    #[inline(always)]
+    pub(crate) fn has_file(&self) -> bool {
+        cfg!(not(feature = "stats")) || self.ring.room > 0
     }
 
     /// A lock was used.
@@ -179,6 +186,16 @@ pub(crate) mod tests {
         let start = |piece: usize| (piece * PIECE) as u64;
         header.locks = Part { start: start(FIRST_PIECE), room: locks };
         header.ring = Part { start: start(FIRST_PIECE + LOCKS_PIECES), room: ring };
+        // SAFETY: as above; it stays, and nobody changes the header any more.
+        unsafe { &*place.cast::<Recording>() }
+    }
+
+    /// A recording that has room for so many nestings.
+    pub(crate) fn with_room_for_nestings(nestings: u64) -> &'static Recording {
+        let place = map(FIRST_PIECE + 1);
+        // SAFETY: memory of our own, of zeros, larger than a header.
+        let header = unsafe { &mut *place.cast::<Header>() };
+        header.nestings = Part { start: (FIRST_PIECE * PIECE) as u64, room: nestings };
         // SAFETY: as above; it stays, and nobody changes the header any more.
         unsafe { &*place.cast::<Recording>() }
     }

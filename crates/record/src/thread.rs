@@ -41,6 +41,38 @@ pub(crate) struct ThreadState {
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
     /// library.
     pub(crate) entry: Cell<u64>,
+    /// The locks that it has, where orders of locks are recorded.
+    pub(crate) held: Held,
+    /// Whether the program is told of a long hold now.
+    pub(crate) is_telling: Cell<bool>,
+}
+
+/// A lock that the thread has. Zeros are none.
+#[derive(Clone, Copy)]
+pub(crate) struct HeldLock {
+    pub(crate) address: u64,
+    /// Its entry in the recording.
+    pub(crate) number: u32,
+    /// The stack that took it.
+    pub(crate) stack: u32,
+    /// The number of the recording that these are of.
+    pub(crate) recording: u32,
+    /// Whether it has it to read, with others.
+    pub(crate) is_shared: bool,
+}
+
+pub(crate) const N_HELD: usize = 16;
+
+/// The locks that a thread has. Zeros are none.
+#[repr(C)]
+pub(crate) struct Held {
+    /// How many, in the first places.
+    pub(crate) n: Cell<u32>,
+    /// Not 0 while it takes a lock for which it will not wait for ever.
+    pub(crate) gives_up: Cell<u32>,
+    /// In the place of [`Holds::left`], which is 1 meanwhile: acquisitions until the next that is looked at.
+    pub(crate) left: Cell<u32>,
+    pub(crate) list: [Cell<HeldLock>; N_HELD],
 }
 
 /// A hold in progress. Zeros are none.

@@ -65,6 +65,11 @@ pub(crate) fn stack(recording: &Recording) -> u32 {
     in_place(recording)
 }
 
+/// The same for a hold that is timed, where a file will have it: what is not read need not be walked for.
+pub(crate) fn stack_of_sample(recording: &Recording) -> u32 {
+    if recording.has_file() { stack(recording) } else { NONE }
+}
+
 #[inline(never)]
 fn in_place(recording: &Recording) -> u32 {
     let may_ask = modules::may_ask_for_memory();

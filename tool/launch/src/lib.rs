@@ -46,6 +46,8 @@ pub struct Recording {
     /// What it may cost to find who held the locks that were waited for, in millionths of the time of a core. With 0 each hold
     /// is looked at, else a sample of them.
     pub budget: u64,
+    /// Whether it is noted in which order threads take locks.
+    pub order: bool,
 }
 
 /// Why a program has not been started.
@@ -123,10 +125,11 @@ pub fn prepare(launch: &Launch) -> Result<Command, Refusal> {
         // The library puts it back, once it is in the program.
         command.env("ONDECK_LATER_PRELOAD", std::env::var_os("LD_PRELOAD").unwrap_or_default());
     }
-    if let Some(Recording { directory, rate, max_mb, budget }) = &launch.recording {
+    if let Some(Recording { directory, rate, max_mb, budget, order }) = &launch.recording {
         command.env("ONDECK_RECORD", directory);
         command.env("ONDECK_RECORD_RATE", rate.to_string()).env("ONDECK_RECORD_MAX_MB", max_mb.to_string());
         command.env("ONDECK_RECORD_BUDGET", budget.to_string());
+        command.env("ONDECK_RECORD_ORDER", u32::from(*order).to_string());
     }
     Ok(command)
 }

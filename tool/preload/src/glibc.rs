@@ -220,7 +220,7 @@ pub(crate) unsafe fn lock_until(mutex: *const Mutex, clock: Option<clockid_t>, a
         return act();
     }
     // SAFETY: the caller's.
-    unsafe { lock_by(mutex, act) }
+    ondeck_record::gives_up(|| unsafe { lock_by(mutex, act) })
 }
 
 /// # Safety
@@ -239,7 +239,7 @@ fn tried(mutex: &Mutex, answer: Answer) -> Answer {
     if let (EBUSY, Some(marks)) = (answer, marks) {
         marks.tried((&raw const *mutex) as u64);
     }
-    taken(mutex, marks, answer)
+    ondeck_record::gives_up(|| taken(mutex, marks, answer))
 }
 
 /// # Safety

@@ -166,6 +166,13 @@ impl Mutex {
         }
     }
 
+    /// The same of a try.
+    fn note_taken_by_try(&self, state: u32) {
+        if process::is_recorded(state) {
+            ondeck_record::gives_up(|| self.marks.taken(self.address()));
+        }
+    }
+
     /// It was tried in vain.
     #[cold]
     fn note_tried(&self, state: u32) -> Answer {
@@ -354,7 +361,7 @@ impl Mutex {
         if !self.try_acquire() {
             return self.note_tried(process::state());
         }
-        self.note_taken(process::state());
+        self.note_taken_by_try(process::state());
         self.enter()
     }
 

@@ -285,7 +285,7 @@ unsafe fn lock_until(mutex: &Mutex, clock: clockid_t, at: *const timespec) -> An
     let Some(deadline) = Deadline::new(clock, unsafe { *at }) else {
         return mutex.lock_at_no_time(kind);
     };
-    mutex.lock(kind, Some(deadline))
+    ondeck_record::gives_up(|| mutex.lock(kind, Some(deadline)))
 }
 
 #[unsafe(no_mangle)]

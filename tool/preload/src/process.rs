@@ -64,7 +64,7 @@ use crate::family::{self, Operations};
 use crate::platform::PreloadPlatform;
 use crate::signals::without_signals;
 use crate::state::{
-    ANOTHER, ASKED, BUSY, BYTE_OF_ASKED, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, RECORDED, STATE,
+    ANOTHER, ASKED, BUSY, BYTE_OF_ASKED, CHOICES, FRESH, GLIBC, GLIBC_KNOWN, ONDECK, ONE_FORK, ORDER, RECORDED, STATE,
     WipeOnForkPage,
 };
 use crate::{die, places, real, thread};
@@ -98,7 +98,7 @@ pub(crate) fn is_glibc() -> bool {
             return true;
         }
         prepare();
-    } else if state() & ASKED != 0 {
+    } else if state() & (ASKED | ORDER) != 0 {
         obey();
     }
     matches!(state() & CHOICES, GLIBC | GLIBC_KNOWN)
@@ -109,16 +109,22 @@ pub(crate) fn is_glibc() -> bool {
 #[inline(always)]
 pub(crate) fn records() -> bool {
     let state = state();
-    if state & ASKED != 0 && !matches!(state & CHOICES, FRESH | BUSY) {
+    if state & (ASKED | ORDER) != 0 && !matches!(state & CHOICES, FRESH | BUSY) {
         obey();
     }
     is_recorded(state) || state & CHOICES == FRESH && starts_to_record()
 }
 
-/// Does what an observer asks for. Others go on meanwhile.
+/// Does what an observer asks for, of all operations or just now. Others go on meanwhile.
 #[cold]
 #[inline(never)]
 fn obey() {
+    if state() & ORDER != 0 {
+        ondeck_record::tell_all();
+    }
+    if state() & ASKED == 0 {
+        return;
+    }
     without_signals(|| {
         let choice = CHOICE.load(Relaxed);
         let lock = how_recorded(choice);
@@ -128,8 +134,8 @@ fn obey() {
         let has_obeyed = ondeck_record::obey(name, sleep, Source::Library, |change| {
             ask_no_more();
             match change {
-                Change::Begun => _ = STATE.state.fetch_or(RECORDED, Release),
-                Change::Ended => _ = STATE.state.fetch_and(!RECORDED, Release),
+                Change::Begun => _ = STATE.state.fetch_or(recorded(), Release),
+                Change::Ended => _ = STATE.state.fetch_and(!(RECORDED | ORDER), Release),
                 Change::Nothing => {}
             }
         });
@@ -137,6 +143,11 @@ fn obey() {
             ask_no_more();
         }
     });
+}
+
+/// What is beside the choice in the state of a process whose recording has begun.
+fn recorded() -> u32 {
+    if ondeck_record::tells_order() { RECORDED | ORDER } else { RECORDED }
 }
 
 /// In the child of a fork, which has not looked yet whether it records.
@@ -208,7 +219,7 @@ fn new_state() -> u32 {
         places::clear();
     }
     let choice = CHOICE.load(Relaxed);
-    N_FORKS.load(Relaxed) | choice | if begin_to_record(choice) { RECORDED } else { 0 }
+    N_FORKS.load(Relaxed) | choice | if begin_to_record(choice) { recorded() } else { 0 }
 }
 
 /// Chooses the lock and what is recorded, for this process and its children.

@@ -16,7 +16,7 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{EBUSY, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use ondeck_record::Access::{self, Reading, Writing};
-use ondeck_record::{Marks, OpaqueWait, is_due, prepare_to_read};
+use ondeck_record::{Marks, OpaqueWait, gives_up, is_due, prepare_to_read};
 
 /// The 56 bytes of one.
 #[repr(C)]
@@ -169,6 +169,12 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_init(
     answer
 }
 
+#[inline(always)]
+fn waits<T>(act: impl FnOnce() -> T) -> T {
+    act()
+}
+
+/// The calls that lock: what they ask for, how that is tried, whether they wait for ever, and their arguments behind the lock.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's.
@@ -182,7 +188,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock
 
 /// The calls that lock: what they ask for, how that is tried, and their arguments behind the lock.
 macro_rules! locks {
-    ($($name:ident: $access:ident, $attempt:ident ($($argument:ident: $type:ty),*);)*) => {$(
+    ($($name:ident: $access:ident, $attempt:ident, $patience:ident ($($argument:ident: $type:ty),*);)*) => {$(
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name(lock: *mut pthread_rwlock_t $(, $argument: $type)*) -> c_int {
             // SAFETY: the caller's.
@@ -193,18 +199,18 @@ macro_rules! locks {
             // SAFETY: the caller's lock exists.
             let here = unsafe { at(lock) };
             // SAFETY: the caller's.
-            here.lock($access, || unsafe { $attempt(lock, act) }, act)
+            $patience(|| here.lock($access, || unsafe { $attempt(lock, act) }, act))
         }
     )*};
 }
 
 locks! {
-    pthread_rwlock_rdlock: Reading, try_to_read();
-    pthread_rwlock_wrlock: Writing, try_to_write();
-    pthread_rwlock_timedrdlock: Reading, look_and_read(at: *const timespec);
-    pthread_rwlock_timedwrlock: Writing, look_and_write(at: *const timespec);
-    pthread_rwlock_clockrdlock: Reading, look_and_read(clock: clockid_t, at: *const timespec);
-    pthread_rwlock_clockwrlock: Writing, look_and_write(clock: clockid_t, at: *const timespec);
+    pthread_rwlock_rdlock: Reading, try_to_read, waits();
+    pthread_rwlock_wrlock: Writing, try_to_write, waits();
+    pthread_rwlock_timedrdlock: Reading, look_and_read, gives_up(at: *const timespec);
+    pthread_rwlock_timedwrlock: Writing, look_and_write, gives_up(at: *const timespec);
+    pthread_rwlock_clockrdlock: Reading, look_and_read, gives_up(clock: clockid_t, at: *const timespec);
+    pthread_rwlock_clockwrlock: Writing, look_and_write, gives_up(clock: clockid_t, at: *const timespec);
 }
 
 #[inline(always)]
@@ -238,7 +244,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlo
     if answer == 0 && process::records() {
         // SAFETY: the caller's lock exists.
         let here = unsafe { at(lock) };
-        here.marks().inspect(|marks| here.taken(marks, Reading, 0));
+        here.marks().inspect(|marks| gives_up(|| here.taken(marks, Reading, 0)));
     }
     answer
 }
@@ -250,7 +256,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlo
     if answer == 0 && process::records() {
         // SAFETY: the caller's lock exists.
         let here = unsafe { at(lock) };
-        here.marks().inspect(|marks| here.taken(marks, Writing, 0));
+        here.marks().inspect(|marks| gives_up(|| here.taken(marks, Writing, 0)));
     }
     answer
 }

@@ -21,8 +21,10 @@ pub(crate) const GLIBC_KNOWN: u32 = 5;
 pub(crate) const CHOICES: u32 = 7;
 /// Beside them: what is done with the lock is recorded.
 pub(crate) const RECORDED: u32 = 8;
+/// Beside [`RECORDED`]: each acquisition and each release is told. No operation is usual then.
+pub(crate) const ORDER: u32 = 16;
 /// Above that forks are counted.
-pub(crate) const ONE_FORK: u32 = 16;
+pub(crate) const ONE_FORK: u32 = 32;
 /// Somebody asks for a recording, or for its end: the next thread that comes along obeys. No operation is usual then. In a
 /// byte of its own, which is written from outside.
 pub(crate) const ASKED: u32 = 1 << 24;
@@ -65,9 +67,9 @@ pub(crate) const fn unrecorded(state: u32) -> u32 {
     state & !RECORDED
 }
 
-/// Whether the C library's own mutexes are used, known and recorded, in a process of that state.
+/// Whether the C library's own mutexes are used, known and recorded, in a process of that state, and not all is told.
 pub(crate) const fn records_known(state: u32) -> bool {
-    state & (CHOICES | RECORDED) == GLIBC_KNOWN | RECORDED
+    state & (CHOICES | RECORDED | ORDER) == GLIBC_KNOWN | RECORDED
 }
 
 /// Whether all is left to the C library, in a process of that state: its own locks, not recorded, and nobody asks.
@@ -104,7 +106,7 @@ pub(crate) const fn usual_generation(state: u32) -> u32 {
 /// What a mutex or condition variable has of a state: which process it is, 0 in one that no fork leads to.
 #[inline(always)]
 pub(crate) const fn generation_of(state: u32) -> u32 {
-    state & !(CHOICES | RECORDED | ASKED)
+    state & !(CHOICES | RECORDED | ASKED | ORDER)
 }
 
 #[cfg(test)]
@@ -116,7 +118,7 @@ mod tests {
     fn only_a_thread_beside_known_mutexes_differs_as_one() {
         let known = |state: u32| match state & CHOICES {
             ONDECK => state,
-            GLIBC_KNOWN if is_recorded(state) => state ^ BESIDE,
+            GLIBC_KNOWN if records_known(state) => state ^ BESIDE,
             _ => 0,
         };
         let states =
@@ -151,7 +153,7 @@ mod tests {
             for bits in (0..ONE_FORK).flat_map(|bits| [bits, bits | ASKED]) {
                 let state = forks | bits;
                 // Any mutex of ours, of this process or of another one.
-                let is_possible = usual_shape(state) >> 32 & u64::from(CHOICES | RECORDED | ASKED) == 0;
+                let is_possible = usual_shape(state) >> 32 & u64::from(CHOICES | RECORDED | ASKED | ORDER) == 0;
                 assert_eq!(is_possible, bits == ONDECK, "{state:#x}");
                 assert_eq!(usual_generation(state) == generation_of(state), bits == ONDECK, "{state:#x}");
             }

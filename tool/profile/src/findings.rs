@@ -10,12 +10,14 @@
 //! | `texts` | their sentences |
 //! | `stuck` | threads that wait for each other in a circle, or for one that does not come back |
 //! | `conditions` | condition variables whose threads are woken for nothing |
+//! | `order` | locks that are taken in both orders |
 //! | `tries` | locks that threads try to lock in a loop |
 //! | `measures` | how much waiting matters |
 
 mod causes;
 mod conditions;
 mod measures;
+pub(crate) mod order;
 mod stuck;
 #[cfg(test)]
 mod tests;
@@ -67,8 +69,11 @@ pub fn findings(profile: &Profile) -> Findings {
         let more = stuck::idle(profile, &tops)
             .or_else(|| tries::in_vain(profile, &tops))
             .or_else(|| conditions::no_lock(profile, &tops));
-        let verdict = [without_a_lock(profile)].into_iter().chain(more.clone()).collect::<Vec<_>>().join(" ");
-        let is_nothing = more.is_none() && Program::of(profile).share() < QUIET;
+        // What has not happened yet comes before what holds nothing back.
+        let order = order::verdict(profile, &tops).filter(|_| waited(profile).is_empty());
+        let is_nothing = order.is_none() && more.is_none() && Program::of(profile).share() < QUIET;
+        let first = order.unwrap_or_else(|| without_a_lock(profile));
+        let verdict = [first].into_iter().chain(more).collect::<Vec<_>>().join(" ");
         return Findings { verdict, is_nothing, ..Findings::default() };
     }
     let all = profile.wait_ns();

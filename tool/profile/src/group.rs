@@ -89,6 +89,21 @@ fn hot_elements(profile: &Profile, places: &[Option<Place>]) -> Vec<usize> {
     known().filter(is_hot).map(|(at, ..)| at).collect()
 }
 
+/// What a lock has in common with others of its kind, and how several of them are called; `None` if it is of no kind.
+pub(crate) fn class(profile: &Profile, tops: &Tops, lock: &Lock) -> Option<(String, String)> {
+    place(profile, tops, lock).map(|place| (place.key.1, place.name))
+}
+
+/// Whether nothing but its place tells a lock from others: it has no name, or that of a part of a variable.
+pub(crate) fn is_one_of_some(lock: &Lock) -> bool {
+    let name = base(&lock.name, lock.address);
+    !is_symbol(name) || name.contains('[') || name.contains("+0x")
+}
+
+fn is_symbol(name: &str) -> bool {
+    several(name).is_none() && !name.starts_with("0x")
+}
+
 fn place(profile: &Profile, tops: &Tops, lock: &Lock) -> Option<Place> {
     let name = base(&lock.name, lock.address);
     if lock.is_named {
@@ -97,7 +112,7 @@ fn place(profile: &Profile, tops: &Tops, lock: &Lock) -> Option<Place> {
             name: format!("of {name}"),
         });
     }
-    let is_symbol = several(name).is_none() && !name.starts_with("0x");
+    let is_symbol = is_symbol(name);
     let origin = lock.origin.map(|origin| (origin.stack, origin.spot));
     let (stack, verb) = match origin {
         Some((stack, Spot::Initialised)) => (stack, "made in "),

@@ -73,14 +73,16 @@ fn fault(profile: &Profile) -> Option<String> {
         (number as usize >= length).then(|| format!("names {what} {number} of {length}"))
     };
     let frame = profile.stacks.iter().flatten().find_map(|frame| missing("frame", *frame, profile.frames.len()));
-    let locks = profile.locks.iter().map(|lock| lock.process);
+    let locks = profile.locks.iter().map(|lock| lock.process).chain(profile.order.iter().map(|order| order.process));
     let mut processes = locks.chain(profile.conditions.iter().map(|condition| condition.process));
     let process = processes.find_map(|process| missing("process", process, profile.processes.len()));
     let origins = profile.locks.iter().filter_map(|lock| lock.origin).map(|origin| origin.stack);
+    let steps = || profile.order.iter().flat_map(|order| &order.steps);
     let causes = || profile.locks.iter().flat_map(|lock| &lock.causes);
     let others = causes()
         .filter_map(|cause| cause.stack)
-        .chain(profile.stuck.iter().flat_map(|one| [one.stack, one.holder_stack]).flatten());
+        .chain(profile.stuck.iter().flat_map(|one| [one.stack, one.holder_stack]).flatten())
+        .chain(steps().flat_map(|step| [step.held_stack, step.taken_stack]).flatten());
     let mut stacks = origins.chain(sites(profile).map(|site| site.stack)).chain(others);
     let stack = stacks.find_map(|stack| missing("stack", stack, profile.stacks.len()));
     let unknown = |other| match other {
@@ -151,11 +153,15 @@ fn impossible(profile: &Profile) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::{LockOrder, OrderStep};
     use crate::sample::toy;
 
     /// The error for the toy profile with one value, at a JSON pointer, in the place of another.
     fn with(pointer: &str, value: serde_json::Value) -> String {
-        let mut json: serde_json::Value = serde_json::from_str(&to_json(&toy())).unwrap();
+        let mut profile = toy();
+        let step = || OrderStep { held_stack: Some(0), taken_stack: Some(1), ..OrderStep::default() };
+        profile.order.push(LockOrder { steps: vec![step(), step()], ..LockOrder::default() });
+        let mut json: serde_json::Value = serde_json::from_str(&to_json(&profile)).unwrap();
         *json.pointer_mut(pointer).expect(pointer) = value;
         from_json(&json.to_string()).unwrap_err()
     }
@@ -165,6 +171,14 @@ mod tests {
         for profile in [toy(), crate::made_up::server()] {
             assert_eq!(from_json(&to_json(&profile)), Ok(profile));
         }
+    }
+
+    /// Nothing was known of orders.
+    #[test]
+    fn profiles_of_an_earlier_version_are_read() {
+        let earlier = to_json(&toy()).replace(",\"order\":[]", "").replace(",\"nestings\":0", "");
+        assert_ne!(earlier, to_json(&toy()));
+        assert_eq!(from_json(&earlier), Ok(toy()));
     }
 
     /// Threads waited for locks only, whose numbers stood in another place.
@@ -209,6 +223,9 @@ mod tests {
             ("/stuck/0/on/lock", "names lock 99 of"),
             ("/stuck/0/stack", "names stack 99 of"),
             ("/conditions/0/notifiers/0/stack", "names stack 99 of"),
+            ("/order/0/process", "names process 99 of"),
+            ("/order/0/steps/0/held_stack", "names stack 99 of"),
+            ("/order/0/steps/1/taken_stack", "names stack 99 of"),
         ] {
             let error = with(pointer, 99.into());
             assert!(error.contains(what), "{pointer}: {error}");

@@ -13,6 +13,7 @@
 //! | `kinds` | what a thread waits for, by the functions on its stack |
 //! | `anonymous` | names for closures and lambdas that have none |
 //! | `group` | locks of one kind as one |
+//! | `circles` | locks that are taken in both orders |
 //! | `symbols` | names for addresses |
 //! | `runtimes` | programs whose tasks wait without a thread |
 //! | `json`, `pprof`, `otlp`, `folded`, `firefox`, `speedscope` | the files for others; the first two are read back |
@@ -26,6 +27,7 @@
 #![cfg(target_os = "linux")]
 
 mod anonymous;
+mod circles;
 mod collect;
 pub mod compare;
 mod findings;
@@ -67,8 +69,8 @@ pub use input::{is_profile, read_profile};
 pub use names::kind_of;
 pub use page::page;
 pub use profile::{
-    Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, Noise, Origin, Process, ProcessEnd, Profile,
-    Site, Spot, State, Stuck, Timeline, VERSION, WaitKind, WaitObject,
+    Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, LockOrder, Noise, OrderStep, Origin, Process,
+    ProcessEnd, Profile, Site, Spot, State, Stuck, Timeline, VERSION, WaitKind, WaitObject,
 };
 pub use rows::Side;
 pub use summary::Summary;

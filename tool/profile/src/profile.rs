@@ -59,6 +59,40 @@ pub struct Profile {
     pub dropped: Dropped,
     /// What else a reader has to know: what could not be seen, what is estimated.
     pub notes: Vec<String>,
+    /// Locks that are taken in both orders, or in a circle. Empty unless that was asked for.
+    #[serde(default)]
+    pub order: Vec<LockOrder>,
+}
+
+/// Locks that threads take in a circle: each while they have the one before. Threads that do so at once wait for each other
+/// for ever.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LockOrder {
+    /// The lock that is held at the first step. Of several locks of one kind, that they are, as in [`Lock::name`].
+    pub first: String,
+    /// The one that is taken meanwhile.
+    pub second: String,
+    /// Whether these were the same locks each time. Else they were of the same kinds only.
+    pub same_objects: bool,
+    /// How many circles of such locks there are.
+    pub count: u32,
+    /// Index of the process in [`Profile::processes`].
+    pub process: u32,
+    /// The steps, of which each takes what the next one holds: two for a pair in both orders.
+    pub steps: Vec<OrderStep>,
+}
+
+/// A lock that is taken while another one is held.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OrderStep {
+    /// The lock that is held, as in [`LockOrder::first`].
+    pub held: String,
+    /// Where that was taken, as an index in [`Profile::stacks`], if that is known.
+    pub held_stack: Option<u32>,
+    /// The lock that is taken.
+    pub taken: String,
+    /// Where.
+    pub taken_stack: Option<u32>,
 }
 
 /// One process image that recorded.
@@ -472,6 +506,9 @@ pub struct Dropped {
     pub names: u64,
     /// Processes that could not record.
     pub processes: u64,
+    /// Acquisitions of a lock while another one was held, of which it is not known.
+    #[serde(default)]
+    pub nestings: u64,
 }
 
 impl Histogram {

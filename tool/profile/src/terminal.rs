@@ -1,6 +1,6 @@
 //! The list for the terminal: what to do, which locks were waited for longest, by whom, and who held them meanwhile.
 
-use crate::findings::{Findings, findings, of_lock};
+use crate::findings::{Findings, findings, of_lock, order};
 use crate::names::{brief, lock_name, middle};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::words::{
@@ -18,6 +18,8 @@ const MOST_LOCKS: usize = 10;
 const MOST_QUIET: usize = 3;
 /// So many of them are explained.
 pub(crate) const MOST_EXPLAINED: usize = 3;
+/// So many pairs of locks that are taken in both orders.
+const MOST_ORDERS: usize = 5;
 /// The columns of figures.
 const FIGURES: [&str; 5] = ["share", "waits", "mean", "p99", "longest"];
 /// Where a name has less room than this, those of functions go below.
@@ -45,7 +47,8 @@ pub fn table(profile: &Profile, width: usize) -> String {
             text += &wrap("", &others, width);
         }
     }
-    text += &stacks(profile, &found, width);
+    text += &stacks(profile, &found.stacks, width);
+    text += &orders(profile, &found, width);
     text += &causes(profile, &found, width);
     if let Some(conditions) = conditions(profile) {
         text += &format!("\n{}", wrap("", &conditions, width));
@@ -173,10 +176,30 @@ fn causes(profile: &Profile, found: &Findings, width: usize) -> String {
     text
 }
 
-/// The stacks that the verdict is about.
-fn stacks(profile: &Profile, found: &Findings, width: usize) -> String {
+/// Locks that are taken in both orders.
+fn orders(profile: &Profile, found: &Findings, width: usize) -> String {
     let mut text = String::new();
-    for (line, stack) in &found.stacks {
+    for (sentence, taken) in order::told(profile).into_iter().take(MOST_ORDERS) {
+        // The first may be the verdict.
+        if !found.verdict.starts_with(&sentence) {
+            text += &format!("\n{}", wrap("", &plain(&sentence), width));
+        }
+        text += &stacks(profile, &taken, width);
+    }
+    if profile.order.len() > MOST_ORDERS {
+        let n = profile.order.len() - MOST_ORDERS;
+        text += &format!(
+            "\n{}",
+            wrap("", &format!("{n} more pairs or circles of locks: --report FILE.html has all"), width)
+        );
+    }
+    text
+}
+
+/// Stacks, each below its line.
+fn stacks(profile: &Profile, stacks: &[(String, u32)], width: usize) -> String {
+    let mut text = String::new();
+    for (line, stack) in stacks {
         let _ = write!(text, "\n{}", wrap("", &plain(line), width));
         for frame in profile.frames_of(*stack) {
             let file = if frame.file.is_empty() { String::new() } else { format!(" ({}:{})", frame.file, frame.line) };

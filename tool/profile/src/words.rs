@@ -279,6 +279,11 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
             "left out, because there was no room for more: give fewer different names, or try a larger --max-mb",
         ),
         (dropped.processes, "process", "not recorded"),
+        (
+            dropped.nestings,
+            "nested lock call",
+            "not noted for --order, because there was no room for more: try a larger --max-mb",
+        ),
     ];
     let dropped = rows.into_iter().filter(|(n, ..)| *n > 0).map(|(n, what, why)| match (n, what) {
         (2.., "process") => format!("{n} processes were {why}"),

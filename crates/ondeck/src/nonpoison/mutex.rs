@@ -113,7 +113,7 @@ impl<T: ?Sized> Mutex<T> {
     /// *mutex.lock() = 10;
     /// assert_eq!(*mutex.lock(), 10);
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         MutexGuard { inner: self.inner.lock() }
     }
@@ -125,7 +125,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Example
     /// See [`WouldBlock`].
-    #[inline]
+    #[inline(always)]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let inner = self.inner.try_lock().ok_or(WouldBlock)?;
         Ok(MutexGuard { inner })

@@ -144,7 +144,7 @@ impl<T: ?Sized> Mutex<T> {
     /// *mutex.lock().unwrap() = 10;
     /// assert_eq!(*mutex.lock().unwrap(), 10);
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         MutexGuard::new(self, self.inner.lock())
     }
@@ -163,7 +163,7 @@ impl<T: ?Sized> Mutex<T> {
     /// assert!(matches!(mutex.try_lock(), Err(TryLockError::WouldBlock)));
     /// # drop(guard);
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let guard = self.inner.try_lock().ok_or(TryLockError::WouldBlock)?;
         Ok(MutexGuard::new(self, guard)?)

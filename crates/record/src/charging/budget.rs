@@ -42,6 +42,14 @@ pub(super) fn begin(rate: u64, budget: u64) {
     OTHER_WAITS.begin((rate - 1) * PER_RATE_NS);
 }
 
+/// A recording begins into which nothing is drawn.
+pub(super) fn begin_without_samples() {
+    const NEVER_NS: u64 = 1 << 62;
+    for length in [&WAITS, &OTHER_WAITS] {
+        length.begin(NEVER_NS);
+    }
+}
+
 impl Adaptive {
     const fn new(part: f64) -> Self {
         let [ns, least, spent, adapted_at] = [const { AtomicU64::new(0) }; 4];

@@ -21,10 +21,12 @@
 
 use super::destroyed;
 use super::mutex::PendingRelease;
+use super::order;
 use super::process::{self, Change, Sleep, Source};
 use super::wait::Wait;
 use crate::charging::Marks;
 use crate::control;
+use crate::counts;
 use crate::layout::NONE;
 use crate::options::RecordOptions;
 use crate::store::locks::near;
@@ -33,9 +35,10 @@ use crate::thread::{Hold, own};
 use crate::{modules, walk};
 use core::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use std::sync::OnceLock;
+use std::time::Duration;
 
 // -- The process ------------------------------------------------------------------------------------------------------
 
@@ -80,7 +83,7 @@ fn obey() {
     process::obey(Some("ondeck"), Sleep::Told, Source::Program, |change| {
         // An order to end may come twice, as the observer does not know whether the first was heard.
         if change != Change::Begun && current().is_none() {
-            wish_no_more();
+            begin_other();
         }
     });
 }
@@ -88,28 +91,65 @@ fn obey() {
 /// Nothing is to be recorded until an observer asks.
 fn wish_no_more() {
     for is_wished in control::bytes() {
-        is_wished.store(0, Relaxed);
+        is_wished.swap(0, AcqRel);
+    }
+    // Of two threads that write a byte, the later one sees what the earlier one has done before.
+    if counts::is_on() {
+        control::ring();
+    }
+}
+
+/// The program wants statistics, with one in `rate` acquisitions timed. False if it cannot have them.
+pub(crate) fn begin_to_count(rate: u64) -> bool {
+    const TURNS: u32 = 100;
+    const TURN: Duration = Duration::from_millis(1);
+    if control::bytes().next().is_none() || !counts::begin(rate) {
+        return false;
+    }
+    control::ring();
+    // Another thread may be at it, or at an order, and has lost its core.
+    (0..TURNS).any(|_| {
+        recording().is_some() || {
+            std::thread::sleep(TURN);
+            false
+        }
+    })
+}
+
+/// What follows on a recording that was begun by an order, or if none can: the statistics go on, or nothing is recorded.
+fn begin_other() {
+    if counts::is_on() {
+        process::count(Sleep::Told);
+    } else {
+        wish_no_more();
     }
 }
 
 #[cold]
 #[inline(never)]
 fn start() -> Option<&'static Recording> {
-    let Some(options) = OPTIONS.get() else {
-        // The child of a process that is recorded by order.
-        if !control::was_obeyed_here() {
-            wish_no_more();
+    // Else another thread is at it, or at an order.
+    if control::claim() {
+        if current().is_none() {
+            start_alone();
         }
-        return None;
-    };
-    let pid = ondeck_core::kernel::process();
-    let before = STARTED_BY.load(Relaxed);
-    // Another thread is at it, or it has failed.
-    if before == pid || STARTED_BY.compare_exchange(before, pid, Relaxed, Relaxed).is_err() {
-        return current();
+        control::leave();
     }
-    process::start(options, "ondeck", Sleep::Told, Source::Program);
     current()
+}
+
+fn start_alone() {
+    let pid = ondeck_core::kernel::process();
+    match OPTIONS.get() {
+        // If it fails, it is not tried again.
+        Some(options) if STARTED_BY.swap(pid, Relaxed) != pid => {
+            process::start(options, "ondeck", Sleep::Told, Source::Program);
+        }
+        // The child of a process that is recorded by order.
+        None if !control::was_obeyed_here() => begin_other(),
+        _ if counts::is_on() => process::count(Sleep::Told),
+        _ => {}
+    }
 }
 
 // -- The table --------------------------------------------------------------------------------------------------------
@@ -185,10 +225,17 @@ pub fn is_due() -> bool {
     left <= 1
 }
 
-/// Whether the calling thread remembers holds, of any lock: each acquire and release is to be told then.
+/// Whether the calling thread remembers holds, of any lock, or all are to be told: each acquire and release is to be told then.
 #[inline(always)]
 pub fn remembers() -> bool {
-    !own().holds.is_empty()
+    !own().holds.is_empty() || order::tells_order()
+}
+
+/// Notes the order in which the lock at that address was acquired, by that stack.
+fn tell_order(recording: &Recording, address: u64, stack: u32) {
+    if let Some(lock) = marks(recording, address).and_then(|marks| marks.lock(recording, address)) {
+        order::taken(recording, lock, stack, false);
+    }
 }
 
 /// The calling thread has acquired the lock at that address, without waiting; `is_due` as [`is_due`] has said.
@@ -211,8 +258,20 @@ pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) 
             marks.found_bare(recording, address);
         }
     }
-    if is_due && here.holds.count(recording) {
-        here.holds.remember(Hold::new(address, known(turn), walk::stack(recording), true));
+    let is_timed = is_due && here.holds.count(recording);
+    if is_timed || order::tells_order() {
+        // Its place is that where it is taken. Before the hold is timed.
+        let is_placed = || marks(recording, address).and_then(|marks| marks.number(recording, address)).is_some();
+        if counts::is_on() && !is_placed() {
+            return;
+        }
+        let stack = if order::tells_order() { walk::stack(recording) } else { walk::stack_of_sample(recording) };
+        if is_timed {
+            here.holds.remember(Hold::new(address, known(turn), stack, true));
+        }
+        if order::tells_order() {
+            tell_order(recording, address, stack);
+        }
     }
 }
 
@@ -233,7 +292,10 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
     let here = own();
     here.again.set((0, 0));
     here.holds.take(address);
-    here.holds.got(recording, wait.stack.get(), Hold::new(address, known(turn), NONE, false));
+    let stack = here.holds.got(recording, wait.stack.get(), Hold::new(address, known(turn), NONE, false));
+    if order::tells_order() {
+        tell_order(recording, address, stack);
+    }
 }
 
 /// The calling thread is about to release the lock at that address, which is at that turn. What is to be done after that is
@@ -241,6 +303,9 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
 pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<PendingRelease> {
     let hold = own().holds.take(address);
     let recording = current()?;
+    if order::tells_order() {
+        order::released(recording, address, find(address).and_then(Marks::known_number));
+    }
     let hold = hold.filter(|hold| hold.is_of(known(turn)));
     match hold {
         Some(_) => marks(recording, address)?.release_bare(recording, address, hold, |_, _| true),

@@ -1,10 +1,11 @@
 //! What a thread remembers of its own holds that are looked at: of locks that have no room for marks, and of those that
 //! many may have at once.
 
+use super::order::tells_order;
 use crate::charging::recording_number;
 use crate::layout::NONE;
 use crate::store::Recording;
-use crate::thread::{Hold, Holds, N_HOLDS, count_down, now_ns};
+use crate::thread::{Hold, Holds, N_HOLDS, count_down, now_ns, own};
 use crate::walk;
 
 impl Hold {
@@ -22,6 +23,17 @@ impl Hold {
 impl Holds {
     /// Counts an acquisition: whether it is looked at.
     pub(crate) fn count(&self, recording: &Recording) -> bool {
+        let kept = &own().held.left;
+        if tells_order() {
+            // The next is told, too.
+            self.leave(1);
+            return count_down(kept, recording.rate);
+        }
+        // Of an earlier recording that was told all.
+        match kept.take() {
+            0 => {}
+            left => self.leave(left),
+        }
         count_down(&self.left, recording.rate)
     }
 
@@ -73,17 +85,19 @@ impl Holds {
     }
 
     /// The thread has got the lock of that hold, after a wait with that stack: counts that, and remembers the hold if it is
-    /// looked at or the stack is known.
-    pub(crate) fn got(&self, recording: &Recording, waited_at: u32, hold: Hold) {
+    /// looked at or the stack is known. Gives the stack.
+    pub(crate) fn got(&self, recording: &Recording, waited_at: u32, hold: Hold) -> u32 {
         let is_timed = self.count(recording);
         let stack = match waited_at {
-            NONE if is_timed => walk::stack(recording),
+            NONE if tells_order() => walk::stack(recording),
+            NONE if is_timed => walk::stack_of_sample(recording),
             known => known,
         };
         // One inside another is remembered too, so that its end is not taken for the end of the outer one.
         if is_timed || stack != NONE || self.has(hold.address) {
             self.remember(Hold { stack, is_timed, ..hold });
         }
+        stack
     }
 }
 
@@ -91,7 +105,6 @@ impl Holds {
 mod tests {
     use super::*;
     use crate::layout::Header;
-    use crate::thread::own;
 
     const LOCK: u64 = 0x5000;
 

@@ -1,10 +1,12 @@
 //! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
 
+use super::order;
 use crate::charging::budget::{PERIOD, WAITS};
 use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
 use crate::charging::{
     Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record, recording_number, still,
 };
+use crate::counts::{self, Held, ToTell};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::{Recording, current, locks};
@@ -80,8 +82,9 @@ impl Marks {
             stamp(self, Count::now());
         }
         recording.note_lock();
-        if own().holds.count(recording) {
-            self.look(recording, address);
+        let is_timed = own().holds.count(recording);
+        if is_timed || order::tells_order() {
+            self.look(recording, address, if is_timed { Tag::TIMED | Tag::KNOWN } else { Tag::KNOWN });
         }
     }
 
@@ -98,13 +101,16 @@ impl Marks {
         result
     }
 
-    /// Times this hold.
-    pub(crate) fn look(&self, recording: &Recording, address: u64) {
-        let Some((_, lock)) = self.lock(recording, address) else { return };
+    /// Has the stack that acquires it known, which these flags say, and this hold timed if they do.
+    fn look(&self, recording: &Recording, address: u64, flags: u32) {
+        let Some((number, lock)) = self.lock(recording, address) else { return };
         let (ready, stack) = own().ready.get();
         let stack = if ready == address { stack as u32 } else { walk::stack(recording) };
         lock.taken_by.store(stack, Relaxed);
-        self.tag.fetch_or(Tag::TIMED | Tag::KNOWN, Relaxed);
+        self.tag.fetch_or(flags, Relaxed);
+        if order::tells_order() {
+            order::taken(recording, (number, lock), stack, false);
+        }
         // After the mark, which may have to wait for the line.
         lock.taken_at.store(now_ns(), Relaxed);
     }
@@ -216,8 +222,9 @@ impl Marks {
         if !asks && timed_from.is_none() {
             return None;
         }
-        let (number, lock) = self.lock(recording, address)?;
+        // Before a walk of the stack, if the lock has no entry yet: the hold ends here.
         let now = now_ns();
+        let (number, lock) = self.lock(recording, address)?;
         // Who waited has given up.
         let is_over = waiting::number(lock.waiting.load(Relaxed)) == 0;
         let charged = (asks && (is_over || is_charged(lock, now))).then(|| {
@@ -247,6 +254,9 @@ impl Marks {
     #[inline(never)]
     pub fn release(&self, address: u64) -> Option<PendingRelease> {
         let recording = current()?;
+        if order::tells_order() {
+            order::released(recording, address, self.known_number());
+        }
         let tag = self.tag.load(Relaxed);
         let is_ours = tag & Tag::GENERATION == generation();
         let count = Count::now();
@@ -322,7 +332,18 @@ pub struct PendingRelease {
 impl PendingRelease {
     /// The mutex is released.
     pub fn done(self) {
-        let Some(recording) = still(self.recording) else { return };
+        if let Some(told) = self.write_down() {
+            told.tell();
+        }
+    }
+
+    /// The mutex is released soon: nothing that might lock it is called.
+    pub fn done_before(self) {
+        self.write_down();
+    }
+
+    fn write_down(self) -> Option<ToTell> {
+        let recording = still(self.recording)?;
         let n_woken = own().woken.get().wrapping_sub(self.woken);
         if n_woken > 0 {
             if let Some(lock) = locks::lock(recording, self.number) {
@@ -345,5 +366,7 @@ impl PendingRelease {
                 WAITS.spent(from);
             }
         }
+        let waited_for = self.charged.map(|charged| charged.lengths[0]);
+        counts::held(recording, Held { lock: self.number, timed: self.held, waited_for, stack: self.taken_by })
     }
 }

@@ -104,7 +104,7 @@ impl OpaqueWait {
 /// The calling thread is about to notify the condition variable at that address: all that wait there, or one.
 #[inline]
 pub fn notifies(address: u64, is_all: bool) {
-    let Some(recording) = current() else { return };
+    let Some(recording) = current().filter(|recording| recording.has_file()) else { return };
     let notices = &own().notices;
     match notices.get() {
         left @ 2.. => notices.set(left - 1),

@@ -1,10 +1,11 @@
 //! The process: it begins to record, forks, and ends.
 
+use super::order as nesting;
 use crate::control::{self, answer, order};
 use crate::files;
 use crate::options::RecordOptions;
 use crate::store::{self, current, locks, stacks};
-use crate::{charging, layout, modules, thread, walk};
+use crate::{charging, counts, layout, modules, thread, walk};
 
 /// What the lock that is recorded tells of a thread that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +36,8 @@ pub fn ask_loader() {
 /// then nothing is recorded. To be called by one thread at a time, before anything else here, and again in the child of
 /// a fork.
 pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) -> bool {
-    thread::time_the_clock();
-    control::begin(false, 0);
-    stacks::begin();
-    locks::begin();
-    walk::begin();
-    modules::begin();
+    forget_all();
+    nesting::begin(options.order != 0);
     let is_exact = options.is_exact() || source == Source::Program;
     charging::begin(is_exact, sleep == Sleep::Told, options.rate, options.budget);
     let source = match source {
@@ -53,6 +50,23 @@ pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) 
         walk::stack(recording);
     }
     has_begun
+}
+
+/// Begins a recording without a file, for statistics. As [`start`].
+pub(crate) fn count(sleep: Sleep) {
+    forget_all();
+    charging::begin_without_samples(sleep == Sleep::Told, counts::rate());
+    files::start_without_file(counts::rate());
+}
+
+/// What another recording has left, or one of our parent's.
+fn forget_all() {
+    thread::time_the_clock();
+    control::begin(false, 0);
+    stacks::begin();
+    locks::begin();
+    walk::begin();
+    modules::begin();
 }
 
 /// What an order has changed.
@@ -91,8 +105,14 @@ fn begin_by_order(lock: Option<&str>, sleep: Sleep, source: Source) -> (Change, 
     if control::is_ordered() {
         end(true);
     }
-    if current().is_some() {
-        return (Change::Nothing, answer::RECORDED);
+    match current() {
+        Some(recording) if recording.has_file() => return (Change::Nothing, answer::RECORDED),
+        // The statistics go on in the recording that begins.
+        Some(recording) => {
+            store::forget();
+            files::give_back(recording);
+        }
+        None => {}
     }
     if !start(control::begin_with(), lock, sleep, source) {
         return (Change::Ended, answer::NO_FILE);

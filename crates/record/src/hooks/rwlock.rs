@@ -11,6 +11,7 @@
 //! meanwhile, as handing on: it was woken, and did not run yet.
 
 use super::mutex::PendingRelease;
+use super::order;
 use super::wait::Wait;
 use crate::charging::Marks;
 use crate::layout::{Lock, NONE, event, kind};
@@ -104,11 +105,16 @@ impl Marks {
             // Nobody had it, so what is remembered was ended by another thread.
             while holds.take(address).is_some() {}
         }
-        let looked_at = if holds.count(recording) { self.number(recording, address) } else { None };
-        if let Some(number) = looked_at {
+        let is_timed = holds.count(recording);
+        let is_looked_at = is_timed || order::tells_order();
+        let looked_at = if is_looked_at { self.lock(recording, address) } else { None };
+        if let Some((number, lock)) = looked_at {
             note(recording, number);
             let stack = if stack == NONE { walk::stack(recording) } else { stack };
-            holds.remember(Hold { stack, is_timed: true, ..hold });
+            holds.remember(Hold { stack, is_timed, ..hold });
+            if order::tells_order() {
+                order::taken(recording, (number, lock), stack, true);
+            }
         } else if self.asks() || holds.has(address) {
             // So that it is not charged for what was before it, and its end is not taken for the end of an outer one.
             holds.remember(hold);
@@ -119,7 +125,8 @@ impl Marks {
     /// it. What is to be done after that is in the answer; the lock may be gone by then.
     #[inline(always)]
     pub fn release_read(&self, address: u64, is_alone: impl Fn() -> bool) -> Option<PendingRelease> {
-        if own().holds.is_empty() && !self.asks() { None } else { self.release_read_with_a_look(address, is_alone()) }
+        let is_idle = own().holds.is_empty() && !self.asks() && !order::tells_order();
+        if is_idle { None } else { self.release_read_with_a_look(address, is_alone()) }
     }
 
     #[cold]
@@ -127,6 +134,9 @@ impl Marks {
     fn release_read_with_a_look(&self, address: u64, is_alone: bool) -> Option<PendingRelease> {
         let recording = current()?;
         let hold = own().holds.take(address);
+        if order::tells_order() {
+            order::released(recording, address, None);
+        }
         // One that is not remembered began before anybody waited.
         let stayed = |lock: &Lock, now: u64| {
             let since = lock.lasts_since.load(Relaxed);
@@ -154,7 +164,10 @@ impl Wait<'_> {
         self.write_down(recording, has_it);
         if has_it {
             recording.note_lock();
-            own().holds.got(recording, self.stack.get(), hold);
+            let stack = own().holds.got(recording, self.stack.get(), hold);
+            if order::tells_order() {
+                order::taken(recording, (self.number, self.lock), stack, true);
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::charging::budget::WAITS;
 use crate::charging::instants::Count;
 use crate::charging::{Marks, SLEEP_NS, Tag, is_exact, recording_number, still, tells};
+use crate::counts;
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::waiters::{self, WaitTarget};
@@ -17,8 +18,8 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 #[derive(Debug)]
 pub struct Wait<'a> {
     marks: &'a Marks,
-    lock: &'a Lock,
-    number: u32,
+    pub(super) lock: &'a Lock,
+    pub(super) number: u32,
     /// The number of the recording that it began in.
     recording: u32,
     from: u64,
@@ -118,6 +119,7 @@ impl Wait<'_> {
         if ns > self.lock.longest.load(Relaxed) {
             self.lock.longest.fetch_max(ns, Relaxed);
         }
+        counts::waited(recording, self.lock, ns, has_it);
         if let Some(weight) = self.threshold.weight(ns) {
             let stack = self.stack(recording);
             push(recording, Sample { event, lock: self.number, stack, at: now, ns, weight, lengths: [0; 2] });

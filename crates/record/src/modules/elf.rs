@@ -6,19 +6,37 @@ use core::ffi::{CStr, c_char, c_void};
 use core::slice;
 use framehop::ExplicitModuleSectionInfo;
 use ondeck_core::kernel;
+use std::string::String;
 
 /// A file of the program, as it is loaded.
 #[derive(Clone, Copy)]
-pub(super) struct Module {
+pub(crate) struct Module {
     pub(super) start: u64,
     pub(super) end: u64,
-    pub(super) bias: u64,
+    pub(crate) bias: u64,
     /// Where the index of its tables is; it tells apart what is loaded at one address at different times.
     pub(super) tables: u64,
     pub(super) path: [u8; 448],
     pub(super) build_id: [u8; 32],
     pub(super) build_id_length: u32,
     pub(super) stamp: Stamp,
+}
+
+impl Module {
+    pub(crate) fn has(&self, address: u64) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+
+    /// The name of the file, without its directory.
+    pub(crate) fn name(&self) -> String {
+        let mut path = self.path;
+        if path[0] == 0 {
+            let most = path.len() - 1;
+            kernel::read_link(c"/proc/self/exe", &mut path[..most]);
+        }
+        let path = CStr::from_bytes_until_nul(&path).unwrap_or_default().to_bytes();
+        String::from_utf8_lossy(path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()).into_owned()
+    }
 }
 
 /// The beginning of the loader's own entry (link.h).

@@ -108,6 +108,17 @@ pub(crate) fn end(address: u64) {
     }
 }
 
+/// How often a name was given or taken away until now.
+pub(crate) fn n_given() -> u32 {
+    TURN.load(Acquire) as u32
+}
+
+/// The name of what lies at that address.
+pub(crate) fn text_of(address: u64) -> Option<[u64; Name::TEXT / 8]> {
+    let index = usize::from(of(address)).checked_sub(1)?;
+    Some(NAMES[index].name.text.each_ref().map(|word| word.load(Relaxed)))
+}
+
 /// Writes down the names that were given before the recording began.
 pub(crate) fn write_all(recording: &Recording) {
     if TURN.fetch_add(0, AcqRel) == 0 {

@@ -42,6 +42,9 @@ pub(crate) struct Sample {
 }
 
 pub(crate) fn push(recording: &Recording, sample: Sample) {
+    if !recording.has_file() {
+        return;
+    }
     control::look_for_observer(sample.at);
     let room = recording.ring.room;
     let mut head = recording.head.load(Relaxed); // record_ring: look

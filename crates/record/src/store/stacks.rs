@@ -55,6 +55,18 @@ pub(crate) fn innermost(recording: &Recording, number: u32) -> u64 {
     if number == NONE { 0 } else { word(recording, u64::from(number) + 1).map_or(0, |word| word.load(Relaxed)) }
 }
 
+/// The return addresses of a stack, the innermost first, as many as there is room for, and zeros behind them.
+pub(crate) fn copy(recording: &Recording, number: u32, to: &[AtomicU64]) {
+    /// Of a stack's first word, the bits that have its length.
+    const LENGTH: u64 = 0xffff;
+    let value = |at: u64| word(recording, at).map_or(0, |word| word.load(Relaxed));
+    let head = u64::from(number);
+    let length = if number == NONE { 0 } else { value(head) & LENGTH };
+    for (at, word) in (0..).zip(to) {
+        word.store(if at < length { value(head + 1 + at) } else { 0 }, Relaxed);
+    }
+}
+
 /// FNV-1a by words, and its bits mixed into the upper ones.
 fn hash(stack: &[u64]) -> u64 {
     let hash = stack.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3));

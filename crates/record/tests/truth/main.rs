@@ -13,8 +13,11 @@ mod instants;
 mod locks;
 mod machine;
 mod meanwhile;
+mod order;
 mod orders;
 mod rarely;
 mod readers;
 mod scarce;
+#[cfg(feature = "stats")]
+mod statistics;
 mod surroundings;

@@ -13,7 +13,7 @@ pub(crate) struct KernelArgs {
     /// the rights to trace system calls, so run it with sudo.
     ///
     /// Example: sudo ondeck profile --futex -- ./server
-    #[arg(long, conflicts_with_all = ["lock", "rate", "exact", "budget", "usdt", "library"])]
+    #[arg(long, conflicts_with_all = ["lock", "rate", "exact", "budget", "order", "usdt", "library"])]
     pub(crate) futex: bool,
 
     /// Profile a process that runs already

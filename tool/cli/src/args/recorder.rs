@@ -37,6 +37,14 @@ pub(crate) struct RecorderArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     pub(crate) budget: f64,
 
+    /// Find locks that are taken in both orders: a deadlock that has not happened yet
+    ///
+    /// The recorder then notes which locks each thread holds when it takes another one. The list says where two locks are
+    /// taken in one order and where in the other, and the same of circles of more locks. Each lock then costs about a
+    /// microsecond, so use it for a test and not for measuring waits. docs/profile.md says what is reported.
+    #[arg(long)]
+    pub(crate) order: bool,
+
     /// Size in MB of the file into which each process writes its samples
     ///
     /// If a file is full, samples are dropped and counted, and no thread waits for room. The files are in /dev/shm if
@@ -78,7 +86,8 @@ impl RecorderArgs {
     /// The same of a process that runs; `None` if the directory's path is too long.
     pub(crate) fn options(&self, directory: &Path) -> Option<RecordOptions> {
         let directory = directory.as_os_str().as_encoded_bytes();
-        RecordOptions::new(directory, self.rate.into(), self.max_mb.into(), self.millionths())
+        let options = RecordOptions::new(directory, self.rate.into(), self.max_mb.into(), self.millionths())?;
+        Some(if self.order { options.with_order() } else { options })
     }
 
     /// A program that records into this directory.
@@ -88,6 +97,7 @@ impl RecorderArgs {
             rate: self.rate.into(),
             max_mb: self.max_mb.into(),
             budget: self.millionths(),
+            order: self.order,
         };
         Launch {
             command: command.to_vec(),

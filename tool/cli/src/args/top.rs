@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What makes sense only for a program that is started here.
-const OF_PROGRAMS: [&str; 4] = ["output", "lock", "library", "command"];
+const OF_PROGRAMS: [&str; 5] = ["output", "lock", "order", "library", "command"];
 
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {

@@ -5,10 +5,11 @@ use clap::Args;
 use regex_lite::Regex;
 
 /// What makes sense only where something is recorded.
-const OF_RECORDINGS: [&str; 20] = [
+const OF_RECORDINGS: [&str; 21] = [
     "lock",
     "rate",
     "exact",
+    "order",
     "budget",
     "max_mb",
     "output",

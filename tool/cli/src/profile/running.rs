@@ -22,6 +22,9 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     let orders = Orders::of_ours()?;
     match RecordedProcesses::of_process(&args.recorder, pid)? {
         Ok(recorded) => recorded.watch(args, &orders, outputs),
+        Err(why) if args.recorder.order => {
+            Err(Exit::Failed(format!("--order: the kernel sees no order of locks, and {why}")))
+        }
         Err(why) => {
             drop(orders);
             outputs.note(why);

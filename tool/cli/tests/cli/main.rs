@@ -8,6 +8,7 @@ mod kept;
 mod kernel;
 mod launch;
 mod named;
+mod order;
 mod otlp;
 mod partial;
 mod profiled;

@@ -2,9 +2,10 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::support::programs::{compiled, library, profiled, skipped};
-use crate::support::{Scratch, command, failed, ondeck, recording_example, until};
+use crate::support::{Scratch, built, command, failed, ondeck, recording_example, until};
 use ondeck_profile::{Profile, State};
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 /// `server.c`, or the like, as it runs.
@@ -84,6 +85,35 @@ fn a_program_with_locks_of_rust_that_record_is_recorded() {
         assert_named(&profile, "rebuild");
     }
     server.end();
+}
+
+/// Its own statistics make room for the recording, count on in it, and go on after it.
+#[test]
+fn a_program_that_counts_for_itself_is_recorded_and_counts_on() {
+    let program = built("ondeck", &["--features", "stats", "--example", "metrics"]).join("examples/metrics");
+    let mut server = Command::new(program).arg("0").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").and_then(|url| url.strip_suffix("/metrics")).unwrap();
+    let n_waits = || {
+        let mut connection = TcpStream::connect(address).unwrap();
+        connection.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let answer = std::io::read_to_string(connection).unwrap();
+        let line = answer.lines().find_map(|line| line.strip_prefix("ondeck_lock_waits_total{lock=\"sessions\"} "));
+        line.map_or(0, |n| n.parse::<u64>().unwrap())
+    };
+    for _ in 0..2 {
+        let before = n_waits();
+        let (profile, run) = profiled(&["--pid", &server.id().to_string(), "--for", "700ms"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_eq!(profile.locks.first().map(|lock| lock.name.as_str()), Some("sessions"), "{:?}", profile.notes);
+        let meanwhile = n_waits();
+        // A few at each of some hundred holds.
+        assert!(meanwhile > before + 50, "{before} {meanwhile}");
+        until("it counts on", || n_waits() > meanwhile);
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The profile of what was taken until now: with names.
 
+mod nestings;
 mod stacks;
 mod why;
 
@@ -60,6 +61,7 @@ impl Collector {
             locks: builder.locks,
             conditions: builder.conditions,
             stuck: builder.stuck,
+            order: builder.order,
             notes: problems,
             ..self.run.profile(self.run.started_ns.saturating_add(since.from()), now_ns)
         };
@@ -84,12 +86,14 @@ impl Collector {
         profile.dropped.processes = profile.notes.len() as u64;
         profile.notes.truncate(MOST_FAULTS);
         for recording in &self.recordings {
-            let (sum, read::Dropped { samples, stacks, locks, names }) = (&mut profile.dropped, recording.dropped);
+            let (sum, dropped) = (&mut profile.dropped, recording.dropped);
+            let read::Dropped { samples, stacks, locks, names, nestings } = dropped;
             // A damaged file may say anything.
             sum.samples = sum.samples.saturating_add(samples);
             sum.stacks = sum.stacks.saturating_add(stacks);
             sum.locks = sum.locks.saturating_add(locks);
             sum.names = sum.names.saturating_add(names);
+            sum.nestings = sum.nestings.saturating_add(nestings);
         }
         let n_spoilt: u64 = self.recordings.iter().map(|recording| recording.n_spoilt).sum();
         let n_untimely: u64 = self.recordings.iter().map(|recording| recording.n_untimely).sum();
@@ -163,6 +167,7 @@ struct Builder<'a> {
     conditions: Vec<Condition>,
     /// Threads that still wait; their locks are numbers of addresses.
     stuck: Vec<crate::profile::Stuck>,
+    order: Vec<crate::profile::LockOrder>,
     /// Addresses whose locks are looked up at the end.
     addressed: IndexSet<(u32, u64)>,
 }
@@ -178,6 +183,7 @@ impl<'a> Builder<'a> {
             locks: Vec::new(),
             conditions: Vec::new(),
             stuck: Vec::new(),
+            order: Vec::new(),
             addressed: IndexSet::new(),
         }
     }
@@ -224,7 +230,8 @@ impl<'a> Builder<'a> {
                 Err(kind) => self.add_condition(&mut image, &lock, kind, totals)?,
             }
         }
-        self.add_stuck(&mut image)
+        self.add_stuck(&mut image)?;
+        self.add_order(&mut image)
     }
 
     /// The number of a process. The library and the program itself may both record one: what has the same number by the

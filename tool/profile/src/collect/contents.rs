@@ -4,9 +4,9 @@
 use super::totals::Totals;
 use crate::symbols::stamp;
 use ondeck_record::layout::Stamp;
-use ondeck_record::read::{Lock, Module, Names, ReadError, Reader, RecordingInfo, Waiter};
+use ondeck_record::read::{Lock, Module, Names, Nesting, ReadError, Reader, RecordingInfo, Waiter};
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// One recording.
@@ -34,6 +34,7 @@ struct EndedRecording {
     modules: Vec<Module>,
     stacks: HashMap<u32, Vec<u64>>,
     names: Names,
+    nestings: Vec<Nesting>,
 }
 
 impl Contents {
@@ -81,6 +82,14 @@ impl Contents {
         }
     }
 
+    /// The locks that were taken while another one was held.
+    pub(super) fn nestings(&self) -> Result<Vec<Nesting>, ReadError> {
+        match &self.from {
+            ContentSource::File(reader) => reader.nestings(),
+            ContentSource::Memory(kept) => Ok(kept.nestings.clone()),
+        }
+    }
+
     pub(super) fn modules(&self) -> Result<Vec<Module>, ReadError> {
         let reader = match &self.from {
             ContentSource::File(reader) => reader,
@@ -122,17 +131,21 @@ impl Contents {
         let mut kept = EndedRecording::default();
         let is_waited_for =
             |lock: &Lock| waiters.iter().any(|waiter| waiter.lock == lock.number || waiter.address == lock.address);
-        if !totals.is_empty() || !waiters.is_empty() {
+        kept.nestings = reader.nestings()?;
+        let nested: HashSet<u32> = kept.nestings.iter().flat_map(|nesting| nesting.locks).collect();
+        if !totals.is_empty() || !waiters.is_empty() || !nested.is_empty() {
             let names = self.names()?;
             kept.locks = reader.locks()?;
-            kept.locks.retain(|lock| totals.contains_key(&lock.number) || is_waited_for(lock));
+            let is_used = |lock: &Lock| totals.contains_key(&lock.number) || nested.contains(&lock.number);
+            kept.locks.retain(|lock| is_used(lock) || is_waited_for(lock));
             kept.modules = self.modules()?;
             let addresses =
                 kept.locks.iter().map(|lock| lock.address).chain(waiters.iter().map(|waiter| waiter.address));
             kept.names = names.of_addresses(addresses);
             let waiting = waiters.iter().map(|waiter| waiter.stack);
             let origins = kept.locks.iter().map(|lock| lock.origin);
-            for number in totals.values().flat_map(Totals::stacks).chain(origins).chain(waiting) {
+            let taking = kept.nestings.iter().flat_map(|nesting| nesting.stacks);
+            for number in totals.values().flat_map(Totals::stacks).chain(origins).chain(waiting).chain(taking) {
                 if let Entry::Vacant(place) = kept.stacks.entry(number) {
                     place.insert(reader.stack(number)?);
                 }

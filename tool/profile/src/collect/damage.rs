@@ -3,7 +3,7 @@
 use super::{Collector, Run};
 use crate::made_up::show;
 use ondeck_record::Sleep;
-use ondeck_record::layout::{Header, Lock, Module, Slot};
+use ondeck_record::layout::{Header, Lock, Module, Nesting, Slot};
 use ondeck_record::{Marks, RecordOptions, Source};
 use std::fs::File;
 use std::mem::offset_of;
@@ -22,7 +22,8 @@ const PROGRAM: Range<usize> = offset_of!(Header, program)..offset_of!(Header, mo
 /// Some waits and holds, with time between them.
 fn record() {
     const LOCK: u64 = 0x5000;
-    let options = RecordOptions::of_environment().expect("the environment asks");
+    const OTHER: u64 = 0x6000;
+    let options = RecordOptions::of_environment().expect("the environment asks").with_order();
     ondeck_record::ask_loader();
     assert!(ondeck_record::start(&options, "ondeck", Sleep::AtOnce, Source::Library));
     let marks = Marks::default();
@@ -34,6 +35,12 @@ fn record() {
         waiting.end(true, LOCK);
         marks.taken(LOCK);
         marks.release(LOCK).unwrap().done();
+    }
+    let other = Marks::default();
+    let all = [(&marks, LOCK), (&other, OTHER)];
+    for order in [[0, 1], [1, 0]].map(|order| order.map(|at: usize| all[at])) {
+        order.iter().for_each(|(marks, address)| marks.taken(*address));
+        order.iter().for_each(|(marks, address)| marks.release(*address).unwrap().done());
     }
     ondeck_record::exit();
 }
@@ -94,7 +101,7 @@ fn whatever_is_in_a_recording_a_list_comes_of_it() {
     let whole = recording();
     let undamaged = collected(&whole);
     assert!(undamaged.locks.iter().any(|lock| lock.wait_ns > 5e6), "{undamaged:?}");
-    assert_eq!((undamaged.dropped.samples, undamaged.dropped.processes), (0, 0));
+    assert_eq!((undamaged.dropped.samples, undamaged.dropped.processes, undamaged.order.len()), (0, 0, 1));
     let header = (0..PROGRAM.start).chain(PROGRAM.end..size_of::<Header>());
     // The first module without its path, the first lock behind that which is none, a stack, and some samples.
     let parts = [
@@ -107,7 +114,10 @@ fn whatever_is_in_a_recording_a_list_comes_of_it() {
         let start = word(&whole, at) as usize + skipped;
         start..start + length
     });
-    let numbers = parts.iter().cloned().flatten();
+    let nestings = word(&whole, offset_of!(Header, nestings)) as usize;
+    let is_used = |at: &usize| word(&whole, *at) != 0;
+    let nesting = (nestings..).step_by(size_of::<Nesting>()).find(is_used).expect("it has told an order");
+    let numbers = parts.iter().cloned().flatten().chain(nesting..nesting + size_of::<Nesting>());
     for at in header.chain(numbers).step_by(8) {
         for value in EXTREMES {
             println!("{value:#x} at {at:#x}");

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::profile::{
-    Bar, Cause, Condition, Frame, Histogram, Lock, Process, Site, State, Stuck, WaitKind, WaitObject,
+    Bar, Cause, Condition, Frame, Histogram, Lock, LockOrder, OrderStep, Process, Site, State, Stuck, WaitKind,
+    WaitObject,
 };
 
 /// A program on two cores that ran for two seconds, with a function for each stack: `f0` at a.c:10 and so on.
@@ -378,4 +379,60 @@ fn the_kernel_does_not_tell_how_long_a_lock_is_held() {
     let verdict = findings(&profile).verdict;
     assert!(verdict.starts_with("`f1` (a.c:11) ends most of the waiting for `m`. How long it is held"), "{verdict}");
     assert!(!verdict.contains("shorter"), "{verdict}");
+}
+
+/// Steps whose held locks are these, taken in functions `f0`, `f1` and so on.
+fn ordered(locks: &[&str], same_objects: bool) -> Profile {
+    let step = |at: usize| OrderStep {
+        held: locks[at].to_owned(),
+        held_stack: Some(at as u32 + 4),
+        taken: locks[(at + 1) % locks.len()].to_owned(),
+        taken_stack: Some(at as u32),
+    };
+    let steps: Vec<OrderStep> = (0..locks.len()).map(step).collect();
+    let (first, second) = (steps[0].held.clone(), steps[0].taken.clone());
+    Profile { order: vec![LockOrder { first, second, same_objects, count: 1, process: 0, steps }], ..program() }
+}
+
+#[test]
+fn locks_in_both_orders_are_the_verdict_if_nothing_was_waited_for() {
+    let profile = ordered(&["index", "cache"], true);
+    let expected = "`cache` is taken while `index` is held, in `f0` (a.c:10), and `index` is taken while `cache` is held, in \
+                    `f1` (a.c:11). Two threads that do this at once wait for each other for ever. Take the locks in one order.";
+    let found = findings(&profile);
+    assert_eq!((found.verdict.as_str(), found.is_nothing), (expected, false));
+    let (sentence, stacks) = order::told(&profile).remove(0);
+    assert_eq!(sentence, expected);
+    let stacks: Vec<(&str, u32)> = stacks.iter().map(|(line, stack)| (line.as_str(), *stack)).collect();
+    let lines = ["index is taken here", "and then cache", "cache is taken here", "and then index"];
+    assert_eq!(stacks, lines.into_iter().zip([4, 0, 5, 1]).collect::<Vec<_>>());
+    // What was waited for comes first.
+    let hot = lock("hot", &[cause(State::Computing, 0, 1000.0, 3000.0)], &[]);
+    let waited = findings(&Profile { locks: vec![hot], ..profile });
+    assert!(waited.verdict.starts_with("`f0` (a.c:10) holds `hot`") && !waited.verdict.contains("index"), "{waited:?}");
+}
+
+#[test]
+fn circles_of_locks_are_told_as_what_they_are() {
+    let circle = order::told(&ordered(&["a", "b", "c"], true)).remove(0).0;
+    assert!(circle.starts_with("`b` is taken while `a` is held, in `f0` (a.c:10); `c` is taken while"), "{circle}");
+    assert!(
+        circle.contains("`a` is taken while `c` is held, in `f2` (a.c:12). Threads that do this at once"),
+        "{circle}"
+    );
+    let kinds = order::told(&ordered(&["a", "b"], false)).remove(0).0;
+    assert!(kinds.ends_with("if the same ones never meet, this is no deadlock."), "{kinds}");
+    let one_kind = "5 locks made in main (a.c:7)";
+    let pair = order::told(&ordered(&[one_kind, one_kind], true)).remove(0).0;
+    assert!(
+        pair.starts_with(
+            "Of 5 locks made in `main (a.c:7)`, one is taken while another one is held, in `f0` (a.c:10), and the same two \
+             the other way round, in `f1` (a.c:11). Two threads"
+        ),
+        "{pair}"
+    );
+    let many = order::told(&ordered(&[one_kind; 3], true)).remove(0).0;
+    assert!(many.contains("is held, in `f0` (a.c:10), and so on in a circle, in `f1`"), "{many}");
+    let of_kinds = order::told(&ordered(&[one_kind, "b"], true)).remove(0).0;
+    assert!(of_kinds.contains("and one of 5 locks made in `main (a.c:7)` is taken while `b` is held"), "{of_kinds}");
 }

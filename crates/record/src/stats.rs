@@ -1,0 +1,189 @@
+//! Statistics of the program's locks, counted while it runs: for production, and for its own metrics.
+//!
+//! [`start`] begins to count. [`snapshot`] gives what was counted until then, for each lock by its name, and
+//! [`Snapshot::prometheus`] writes that for Prometheus. [`on_long_hold`] tells of single holds that were long.
+//!
+//! - **Waits are exact.** Each wait for a mutex is counted and timed, from the first try that fails to the end. A wait on a
+//!   condition variable is none, nor is the wait for the mutex at its end.
+//! - **Holds are estimated.** One acquisition in a thousand is timed, and stands for a thousand.
+//! - **Locks are counted by their names.** Locks with one name are one line, however many there are. Locks without a name
+//!   are counted by the place in the program where a thread first waited for them, or where a hold was first timed. Name your
+//!   locks before they are used: what was counted before stays with the place. There is room for 511 names and places; what
+//!   comes later is counted as `(others)`.
+//! - **All counts begin at [`start`].** The child of a fork begins at zero. In a program with several copies of this library,
+//!   each copy counts its own locks.
+//!
+//! On systems that cannot be recorded [`start`] does nothing, and a snapshot is empty: all but Linux with pointers of 64 bits.
+
+mod text;
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
+mod here;
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]
+use elsewhere as machine;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
+use here as machine;
+
+use std::string::String;
+use std::time::Duration;
+use std::vec::Vec;
+
+/// The upper limits of all buckets but the last, in ns.
+pub(crate) const LIMITS_NS: [u64; 15] = {
+    let mut limits = [1_000; 15];
+    let mut at = 1;
+    while at < limits.len() {
+        limits[at] = if at % 2 == 1 { limits[at - 1] * 3 } else { limits[at - 2] * 10 };
+        at += 1;
+    }
+    limits
+};
+
+/// Counts from here on, and times one acquisition in a thousand. False if that cannot be: without memory, before Linux 4.14,
+/// and on other systems. A second call changes nothing.
+///
+/// May be called at any time, also by several threads. Costs some microseconds.
+pub fn start() -> bool {
+    start_at_rate(1000)
+}
+
+/// As [`start`], and times one acquisition in `rate`: 1 is each of them.
+pub fn start_at_rate(rate: u64) -> bool {
+    machine::start(rate)
+}
+
+/// What was counted until now. Allocates memory, and asks the loader for the program's files: do not call it while you hold
+/// a lock.
+#[must_use]
+pub fn snapshot() -> Snapshot {
+    machine::snapshot()
+}
+
+/// From here on `tell` is called after each hold of at least that length that is known. A later call replaces both.
+///
+/// The length of a hold is known in two cases:
+///
+/// - It was one of the holds that are timed, one in a thousand by default: then `tell` gets its whole length.
+/// - Threads waited for the lock when it was released, or had waited during the hold. Then the length counts from the moment
+///   in which the first of them began to wait, or in which the holder got the lock, if that was later.
+///
+/// A hold that nobody waits for, and that is not timed, is not seen. Nor is a hold that ends in a wait on a condition variable.
+///
+/// The thread that has released the lock calls `tell`, after the release. It may use locks, also that one, and allocate. Of
+/// holds in `tell` itself it is not told. It may hold other locks meanwhile, and others wait for those: be brief. `tell` must not
+/// panic.
+pub fn on_long_hold(at_least: Duration, tell: fn(&LongHold)) {
+    machine::on_long_hold(u64::try_from(at_least.as_nanos()).unwrap_or(u64::MAX), tell);
+}
+
+/// A hold that was long.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LongHold {
+    /// How long it was, as far as that is known.
+    pub held: Duration,
+    /// Whether that is all of it. Else it counts from the first wait for its end.
+    pub is_whole: bool,
+    /// Of the lock, up to a zero; none if it is empty.
+    name: [u8; 48],
+    /// A return address, of a lock without a name.
+    place: u64,
+}
+
+impl LongHold {
+    /// The lock's name, or its place in the program, as in [`LockStatistics::lock`].
+    #[must_use]
+    pub fn lock(&self) -> String {
+        machine::lock_of(self)
+    }
+}
+
+/// What was counted until a moment.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The locks that were waited for, or of which a hold was timed, by their names.
+    pub locks: Vec<LockStatistics>,
+    /// Waits and holds that were not counted, as there are too many locks, since the counting began, or began again after a
+    /// recording.
+    pub missed: u64,
+}
+
+/// What was counted of all locks with one name, or of one place.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct LockStatistics {
+    /// The name. Or `file+0x1234`: the place where such a lock was first seen, as `addr2line -e file 0x1234` takes it.
+    pub lock: String,
+    /// All waits that are over, each of them.
+    pub waits: Histogram,
+    /// Waits that ended without the lock, by a timeout. They are among the waits.
+    pub gave_up: u64,
+    /// The longest wait that is over.
+    pub longest_wait: Duration,
+    /// All holds that are over, as estimated from those that were timed.
+    pub holds: Histogram,
+    /// Holds that were timed. Divide: if there are fewer than a hundred, the estimates are coarse.
+    pub timed_holds: u64,
+    /// The longest hold that is known: of those that were timed, or that others waited for.
+    pub longest_hold: Duration,
+    /// The return addresses of who released it, the innermost first, at most 16, in the form `file+0x1234`.
+    pub longest_hold_stack: Vec<String>,
+    /// Threads that sleep for such a lock now.
+    pub waiting: Vec<WaitingThread>,
+}
+
+/// A thread that sleeps for a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WaitingThread {
+    /// Its number, as the system shows it.
+    pub thread: u32,
+    /// How long it has waited.
+    pub waited: Duration,
+}
+
+/// How many lengths there were between limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Histogram {
+    /// How many were above the limit before, and not above that [limit](Self::limit); the last is of all longer ones.
+    pub buckets: [u64; LIMITS_NS.len() + 1],
+    /// All of them together.
+    pub sum: Duration,
+}
+
+impl Histogram {
+    /// How many there were.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// The upper limit of a bucket: 1 us, 3 us, 10 us and so on up to 10 s. `None` for the last one.
+    #[must_use]
+    pub fn limit(bucket: usize) -> Option<Duration> {
+        LIMITS_NS.get(bucket).map(|ns| Duration::from_nanos(*ns))
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]
+mod elsewhere {
+    use super::{LongHold, Snapshot};
+
+    pub(super) fn start(_: u64) -> bool {
+        false
+    }
+
+    pub(super) fn snapshot() -> Snapshot {
+        Snapshot::default()
+    }
+
+    pub(super) fn on_long_hold(_: u64, _: fn(&LongHold)) {}
+
+    pub(super) fn lock_of(hold: &LongHold) -> std::string::String {
+        // There is none.
+        let _ = (hold.name, hold.place);
+        std::string::String::new()
+    }
+}

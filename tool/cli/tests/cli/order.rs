@@ -1,0 +1,129 @@
+//! `ondeck profile --order`: locks that are taken in both orders are found, and no others.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+use crate::support::programs::{compiled, library, profiled, recorded};
+use crate::support::{ondeck, recording_example};
+use ondeck_profile::{LockOrder, Profile};
+use ondeck_rounds::RunningProcess;
+use std::process::Command;
+
+/// The locks of each circle, in order, and whether they were the same ones.
+fn told<'p>(profile: &'p Profile) -> Vec<(Vec<&'p str>, bool)> {
+    let told = |order: &'p LockOrder| (order.steps.iter().map(|step| step.held.as_str()).collect(), order.same_objects);
+    profile.order.iter().map(told).collect()
+}
+
+fn has_function(profile: &Profile, stack: Option<u32>, function: &str) -> bool {
+    stack.is_some_and(|stack| profile.frames_of(stack).any(|frame| frame.function == function))
+}
+
+fn in_order(lock: &str, program: &str, case: &str) -> Profile {
+    let (profile, run) = recorded(&["--order", "--lock", lock], &[program, case]);
+    assert_eq!(run.code, Some(0), "{case}: {}", run.stderr);
+    assert_eq!(profile.dropped.nestings > 0, case == "deep", "{case}: {:?}", profile.dropped);
+    profile
+}
+
+#[test]
+fn both_orders_of_two_locks_are_found_and_nothing_else() {
+    let program = compiled("order.c", &[]);
+    for lock in ["glibc", "ondeck"] {
+        for (case, expected) in [
+            ("one_order", &[][..]),
+            ("pair", &["a", "b"]),
+            ("circle", &["a", "b", "c"]),
+            ("gate", &[]),
+            ("half_gate", &["a", "b"]),
+            ("try", &[]),
+            ("tried", &["a", "b"]),
+            ("addresses", &[]),
+            ("again", &[]),
+            // To lock again what it has is no order.
+            ("recursive", &[]),
+            ("condition", &[]),
+            ("condition_inverted", &["a", "b"]),
+            ("elsewhere", &[]),
+            ("readers", &[]),
+            ("readers_inverted", &["a", "table"]),
+            ("reading_gate", &["a", "b"]),
+            ("deep", &["a", "b"]),
+        ] {
+            let profile = in_order(lock, &program, case);
+            let found = told(&profile);
+            let mut names = found.first().map_or(Vec::new(), |(names, _)| names.clone());
+            names.sort_unstable();
+            assert_eq!(names, expected, "{lock} {case}: {:?}", profile.order);
+            assert!(found.len() <= 1 && found.iter().all(|(_, same)| *same), "{lock} {case}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn the_stacks_of_both_orders_are_told() {
+    let profile = in_order("glibc", &compiled("order.c", &[]), "pair");
+    let order = &profile.order[0];
+    assert_eq!((order.first.as_str(), order.second.as_str(), order.count), ("a", "b", 1));
+    for (step, function) in order.steps.iter().zip(["a_then_b", "b_then_a"]) {
+        for stack in [step.held_stack, step.taken_stack] {
+            assert!(has_function(&profile, stack, "both") && has_function(&profile, stack, function), "{order:?}");
+        }
+    }
+    let program = compiled("order.c", &[]);
+    let run = ondeck(&["profile", "--library", library(), "--order", "--", &program, "pair"]);
+    let text = run.stderr.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(text.contains("order: `b` is taken while `a` is held, in `both` (order.c:"), "{text}");
+}
+
+#[test]
+fn locks_of_one_kind_and_different_objects_are_told_as_such() {
+    let program = compiled("order.c", &[]);
+    let profile = in_order("glibc", &program, "kinds");
+    let [order] = &profile.order[..] else { panic!("{:?}", profile.order) };
+    assert!(!order.same_objects && order.first.contains("made in new_file"), "{order:?}");
+    assert!(order.second.contains("made in new_user"), "{order:?}");
+    let profile = in_order("ondeck", &program, "philosophers");
+    let [order] = &profile.order[..] else { panic!("{:?}", profile.order) };
+    assert!(order.same_objects && order.steps.len() == 5, "{order:?}");
+    assert!(order.first.starts_with("5 locks made in philosophers"), "{order:?}");
+}
+
+#[test]
+fn scoped_locks_of_cpp_try_and_guards_do_not() {
+    let program = compiled("order.cpp", &["-std=c++17"]);
+    assert_eq!(told(&in_order("glibc", &program, "scoped")), []);
+    let profile = in_order("glibc", &program, "guards");
+    let [(names, true)] = &told(&profile)[..] else { panic!("{:?}", profile.order) };
+    assert!(names.contains(&"cache") && names.contains(&"table"), "{names:?}");
+}
+
+#[test]
+fn a_rust_programs_own_mutexes_tell_their_order() {
+    let program = recording_example("ondeck", "order");
+    for (case, n_locks) in [("pair", 2), ("circle", 3), ("gate", 0), ("try", 0), ("condition", 0), ("sorted", 0)] {
+        let profile = in_order("glibc", &program, case);
+        let found: Vec<usize> = profile.order.iter().map(|order| order.steps.len()).collect();
+        assert_eq!(found, if n_locks == 0 { vec![] } else { vec![n_locks] }, "{case}: {:?}", profile.order);
+        let names: String = told(&profile).into_iter().flat_map(|(names, _)| names).collect();
+        assert!(n_locks == 0 || names.contains("CACHE") && names.contains("TABLE"), "{case}: {names}");
+    }
+}
+
+#[test]
+fn nothing_is_told_unless_it_is_asked_for() {
+    let (profile, _) = recorded(&[], &[&compiled("order.c", &[]), "pair"]);
+    assert_eq!(profile.order, []);
+}
+
+#[test]
+fn the_order_of_a_running_process_is_told() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ondeck"));
+    command.args(["run", "--library", library(), "--", &compiled("order.c", &[]), "pair", "20000"]);
+    let guest = RunningProcess::start(&mut command, libc::SIGKILL).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let pid = guest.pid().to_string();
+    // The first recording leaves threads that count.
+    let (profile, run) = profiled(&["--pid", &pid, "--for", "300ms"]);
+    assert_eq!(profile.order, [], "{}", run.stderr);
+    let (profile, run) = profiled(&["--order", "--pid", &pid, "--for", "500ms"]);
+    assert_eq!(told(&profile).len(), 1, "{}", run.stderr);
+}
