@@ -171,13 +171,6 @@ impl Marks {
         self.lock(recording, address).map(|(number, _)| number)
     }
 
-    /// The number of the lock, if it has one in this recording.
-    pub(crate) fn known_number(&self) -> Option<u32> {
-        let tag = self.tag.load(Acquire);
-        let is_ours = tag & Tag::GENERATION == generation() && tag & Tag::IS_ORIGIN == 0;
-        is_ours.then_some(tag >> Tag::NUMBER_AT)
-    }
-
     /// Whether the next acquire or release is to charge.
     #[inline(always)]
     pub(crate) fn asks(&self) -> bool {

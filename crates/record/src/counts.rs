@@ -46,6 +46,8 @@ pub(crate) struct Class {
     pub(crate) holds: Counts,
     pub(crate) sampled: AtomicU64,
     stack: [AtomicU64; DEPTH],
+    /// The length of the hold whose stack that is.
+    pub(crate) stack_ns: AtomicU64,
 }
 
 /// Of lengths.
@@ -60,8 +62,11 @@ const IS_NAMED: u64 = 1 << 63;
 
 /// Null until the program asks for statistics.
 static TABLE: AtomicPtr<[Class; MOST]> = AtomicPtr::new(ptr::null_mut());
-/// One of so many acquisitions is timed, where no recording has another rate.
+/// One of so many acquisitions is timed, where no recording has another rate. At most of [`MOST_RATE`].
 static RATE: AtomicU64 = AtomicU64::new(0);
+const MOST_RATE: u64 = 1_000_000;
+/// What found no room in recordings that have ended.
+static MISSED: AtomicU64 = AtomicU64::new(0);
 
 /// All classes, if anything is counted. In a program without statistics, nothing of this is compiled.
 #[inline(always)]
@@ -88,7 +93,8 @@ pub(crate) fn begin(rate: u64) -> bool {
     if cfg!(not(feature = "stats")) || is_on() {
         return is_on();
     }
-    RATE.store(rate.clamp(1, u32::MAX.into()), Relaxed);
+    // The first one counts.
+    let _ = RATE.compare_exchange(0, rate.clamp(1, MOST_RATE), Relaxed, Relaxed);
     let Some(place) = kernel::map_memory(LENGTH) else { return false };
     // SAFETY: our mapping.
     let is_wiped = unsafe { kernel::advise(place, LENGTH, libc::MADV_WIPEONFORK) }.is_ok();
@@ -98,6 +104,21 @@ pub(crate) fn begin(rate: u64) -> bool {
         let _ = unsafe { kernel::call(libc::SYS_munmap, [place as usize, LENGTH]) };
     }
     is_on()
+}
+
+/// Nothing is counted from here on. What was mapped stays, as others may look at it.
+pub(crate) fn give_up() {
+    TABLE.store(ptr::null_mut(), Release);
+}
+
+/// A recording has ended.
+pub(crate) fn keep_missed(recording: &Recording) {
+    MISSED.fetch_add(recording.dropped_locks.load(Relaxed), Relaxed);
+}
+
+/// Waits and holds that found no room, those of that recording included.
+pub(crate) fn missed(recording: Option<&Recording>) -> u64 {
+    MISSED.load(Relaxed) + recording.map_or(0, |recording| recording.dropped_locks.load(Relaxed))
 }
 
 // -- Classes ----------------------------------------------------------------------------------------------------------
@@ -211,7 +232,8 @@ fn count_wait(recording: &Recording, lock: &Lock, ns: u64, has_it: bool) {
     class.waits.add(ns, 1);
     class.waits.is_longest(ns);
     if !has_it {
-        class.gave_up.fetch_add(1, Relaxed);
+        // Who sees it sees the wait.
+        class.gave_up.fetch_add(1, Release);
     }
 }
 
@@ -245,7 +267,12 @@ fn count_hold(recording: &Recording, held: Held) -> Option<ToTell> {
     let ns = held.timed.or(held.waited_for)?;
     if class.holds.is_longest(ns) {
         let stack = if held.stack == NONE { walk::stack(recording) } else { held.stack };
-        class.with_stack(|words| stacks::copy(recording, stack, words));
+        class.with_stack(|words| {
+            if class.stack_ns.load(Relaxed) < ns {
+                stacks::copy(recording, stack, words);
+                class.stack_ns.store(ns, Relaxed);
+            }
+        });
     }
     (ns >= LONG.load(Relaxed)).then_some(ToTell { class, ns, is_timed: held.timed.is_some() })
 }
@@ -267,8 +294,10 @@ static LISTENER: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
 /// From here on `listener` is called after each hold of at least that length that is known.
 pub(crate) fn listen(ns: u64, listener: fn(ToTell)) {
+    // Meanwhile nobody is told.
+    LONG.store(u64::MAX, Relaxed);
     LISTENER.store(listener as *mut (), Release);
-    LONG.store(ns, Relaxed);
+    LONG.store(ns, Release);
 }
 
 impl ToTell {
@@ -276,6 +305,10 @@ impl ToTell {
     #[cold]
     pub(crate) fn tell(self) {
         let listener = LISTENER.load(Acquire);
+        // Another one may have come meanwhile, for longer ones only.
+        if self.ns < LONG.load(Relaxed) {
+            return;
+        }
         let is_telling = &own().is_telling;
         if listener.is_null() || is_telling.replace(true) {
             return;

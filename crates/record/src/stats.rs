@@ -4,12 +4,14 @@
 //! [`Snapshot::prometheus`] writes that for Prometheus. [`on_long_hold`] tells of single holds that were long.
 //!
 //! - **Waits are exact.** Each wait for a mutex is counted and timed, from the first try that fails to the end. A wait on a
-//!   condition variable is none, nor is the wait for the mutex at its end.
-//! - **Holds are estimated.** One acquisition in a thousand is timed, and stands for a thousand.
+//!   condition variable is none, nor is the wait for the mutex at its end. Lost are a wait that is under way, or begins, at the moment
+//!   in which a recording of the program begins or ends.
+//! - **Holds are estimated.** One acquisition in a thousand is timed, and stands for a thousand. While an observer records the
+//!   program, that recording's rate applies.
 //! - **Locks are counted by their names.** Locks with one name are one line, however many there are. Locks without a name
 //!   are counted by the place in the program where a thread first waited for them, or where a hold was first timed. Name your
-//!   locks before they are used: what was counted before stays with the place. There is room for 511 names and places; what
-//!   comes later is counted as `(others)`.
+//!   locks before they are used: what was counted before stays with the place. There is room for 511 names and places, and for
+//!   16,000 addresses of locks, over the life of the process. What comes later is counted as `(others)`, or as missed.
 //! - **All counts begin at [`start`].** The child of a fork begins at zero. In a program with several copies of this library,
 //!   each copy counts its own locks.
 //!
@@ -42,12 +44,13 @@ pub(crate) const LIMITS_NS: [u64; 15] = {
 /// Counts from here on, and times one acquisition in a thousand. False if that cannot be: without memory, before Linux 4.14,
 /// and on other systems. A second call changes nothing.
 ///
-/// May be called at any time, also by several threads. Costs some microseconds.
+/// May be called at any time, also by several threads. Costs some microseconds, and up to 0.1 s if an observer begins to record
+/// the program at the same moment.
 pub fn start() -> bool {
     start_at_rate(1000)
 }
 
-/// As [`start`], and times one acquisition in `rate`: 1 is each of them.
+/// As [`start`], and times one acquisition in `rate`: 1 is each of them, a million the most. 0 is taken as 1.
 pub fn start_at_rate(rate: u64) -> bool {
     machine::start(rate)
 }
@@ -59,19 +62,21 @@ pub fn snapshot() -> Snapshot {
     machine::snapshot()
 }
 
-/// From here on `tell` is called after each hold of at least that length that is known. A later call replaces both.
+/// From here on `tell` is called after each hold of at least that length that is known. A later call replaces both;
+/// [`Duration::MAX`] ends it. If several threads call this at once, any of the functions may stay.
 ///
 /// The length of a hold is known in two cases:
 ///
 /// - It was one of the holds that are timed, one in a thousand by default: then `tell` gets its whole length.
-/// - Threads waited for the lock when it was released, or had waited during the hold. Then the length counts from the moment
-///   in which the first of them began to wait, or in which the holder got the lock, if that was later.
+/// - Threads waited for the lock when it was released. Then the length counts from the moment in which the first of them began
+///   to wait, or in which the holder got the lock, if that was later.
 ///
-/// A hold that nobody waits for, and that is not timed, is not seen. Nor is a hold that ends in a wait on a condition variable.
+/// A hold that is not timed, and for which nobody waits at its end, is not seen: also if others have waited for it, and given up.
+/// Nor is a hold that ends in a wait on a condition variable.
 ///
-/// The thread that has released the lock calls `tell`, after the release. It may use locks, also that one, and allocate. Of
-/// holds in `tell` itself it is not told. It may hold other locks meanwhile, and others wait for those: be brief. `tell` must not
-/// panic.
+/// The thread that has released the lock calls `tell`, after the release. It may use that lock, and others that the thread cannot
+/// hold at this moment: if it releases an inner lock, it still has the outer one. That includes the locks of an allocator, if these are
+/// `ondeck`'s. Others may wait for what it holds: be brief. Of holds in `tell` itself it is not told. `tell` must not panic.
 pub fn on_long_hold(at_least: Duration, tell: fn(&LongHold)) {
     machine::on_long_hold(u64::try_from(at_least.as_nanos()).unwrap_or(u64::MAX), tell);
 }
@@ -91,7 +96,8 @@ pub struct LongHold {
 }
 
 impl LongHold {
-    /// The lock's name, or its place in the program, as in [`LockStatistics::lock`].
+    /// The lock's name, or its place in the program, as in [`LockStatistics::lock`]. In a file that was loaded after the
+    /// counting began, the place is an address.
     #[must_use]
     pub fn lock(&self) -> String {
         machine::lock_of(self)
@@ -104,8 +110,7 @@ impl LongHold {
 pub struct Snapshot {
     /// The locks that were waited for, or of which a hold was timed, by their names.
     pub locks: Vec<LockStatistics>,
-    /// Waits and holds that were not counted, as there are too many locks, since the counting began, or began again after a
-    /// recording.
+    /// Waits and timed holds that were not counted, as there are too many locks.
     pub missed: u64,
 }
 
@@ -127,9 +132,11 @@ pub struct LockStatistics {
     pub timed_holds: u64,
     /// The longest hold that is known: of those that were timed, or that others waited for.
     pub longest_hold: Duration,
-    /// The return addresses of who released it, the innermost first, at most 16, in the form `file+0x1234`.
+    /// The return addresses of who released it, the innermost first, at most 16, in the form `file+0x1234`. Of who acquired
+    /// it, if an observer recorded the program then. Empty if another thread was writing one down at that moment.
     pub longest_hold_stack: Vec<String>,
-    /// Threads that sleep for such a lock now.
+    /// Threads that sleep for such a lock now: up to 1,024 of the process. Threads that slept already when a recording
+    /// of the program began or ended are not among them, until they wait again.
     pub waiting: Vec<WaitingThread>,
 }
 

@@ -51,14 +51,10 @@ pub(crate) struct ThreadState {
 #[derive(Clone, Copy)]
 pub(crate) struct HeldLock {
     pub(crate) address: u64,
-    /// Its entry in the recording.
+    /// Its entry in the recording; with `Nesting::SHARED` if it has it to read, with others.
     pub(crate) number: u32,
     /// The stack that took it.
     pub(crate) stack: u32,
-    /// The number of the recording that these are of.
-    pub(crate) recording: u32,
-    /// Whether it has it to read, with others.
-    pub(crate) is_shared: bool,
 }
 
 pub(crate) const N_HELD: usize = 16;
@@ -68,6 +64,8 @@ pub(crate) const N_HELD: usize = 16;
 pub(crate) struct Held {
     /// How many, in the first places.
     pub(crate) n: Cell<u32>,
+    /// The number of the recording that they are of.
+    pub(crate) recording: Cell<u32>,
     /// Not 0 while it takes a lock for which it will not wait for ever.
     pub(crate) gives_up: Cell<u32>,
     /// In the place of [`Holds::left`], which is 1 meanwhile: acquisitions until the next that is looked at.
@@ -101,6 +99,8 @@ pub(crate) struct Holds {
     pub(crate) left: Cell<u32>,
     /// How many holds it remembers, in the first places.
     pub(crate) n: Cell<u32>,
+    /// The number of the recording in which it has last counted.
+    pub(crate) recording: Cell<u32>,
     pub(crate) list: [Cell<Hold>; N_HOLDS],
 }
 

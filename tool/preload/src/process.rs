@@ -134,7 +134,11 @@ fn obey() {
         let has_obeyed = ondeck_record::obey(name, sleep, Source::Library, |change| {
             ask_no_more();
             match change {
-                Change::Begun => _ = STATE.state.fetch_or(recorded(), Release),
+                // Another recording may have been there, of another observer.
+                Change::Begun => {
+                    STATE.state.fetch_and(!ORDER, Relaxed);
+                    STATE.state.fetch_or(recorded(), Release);
+                }
                 Change::Ended => _ = STATE.state.fetch_and(!(RECORDED | ORDER), Release),
                 Change::Nothing => {}
             }

@@ -174,7 +174,6 @@ fn waits<T>(act: impl FnOnce() -> T) -> T {
     act()
 }
 
-/// The calls that lock: what they ask for, how that is tried, whether they wait for ever, and their arguments behind the lock.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's.
@@ -186,7 +185,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock
     answer
 }
 
-/// The calls that lock: what they ask for, how that is tried, and their arguments behind the lock.
+/// The calls that lock: what they ask for, how that is tried, whether they wait for ever, and their arguments behind the lock.
 macro_rules! locks {
     ($($name:ident: $access:ident, $attempt:ident, $patience:ident ($($argument:ident: $type:ty),*);)*) => {$(
         #[unsafe(no_mangle)]

@@ -107,20 +107,22 @@ pub(crate) fn begin_to_count(rate: u64) -> bool {
         return false;
     }
     control::ring();
-    // Another thread may be at it, or at an order, and has lost its core.
-    (0..TURNS).any(|_| {
-        recording().is_some() || {
-            std::thread::sleep(TURN);
-            false
+    for _ in 0..TURNS {
+        if recording().is_some() || !counts::is_on() {
+            break;
         }
-    })
+        // Another thread is at it, or at an order, and may have lost its core.
+        std::thread::sleep(TURN);
+    }
+    counts::is_on()
 }
 
 /// What follows on a recording that was begun by an order, or if none can: the statistics go on, or nothing is recorded.
 fn begin_other() {
     if counts::is_on() {
         process::count(Sleep::Told);
-    } else {
+    }
+    if !counts::is_on() {
         wish_no_more();
     }
 }
@@ -147,7 +149,7 @@ fn start_alone() {
         }
         // The child of a process that is recorded by order.
         None if !control::was_obeyed_here() => begin_other(),
-        _ if counts::is_on() => process::count(Sleep::Told),
+        _ if counts::is_on() => begin_other(),
         _ => {}
     }
 }
@@ -304,7 +306,8 @@ pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<Pe
     let hold = own().holds.take(address);
     let recording = current()?;
     if order::tells_order() {
-        order::released(recording, address, find(address).and_then(Marks::known_number));
+        let number = find(address).map_or(NONE, |marks| destroyed::known(recording, marks, address));
+        order::released(recording, address, number);
     }
     let hold = hold.filter(|hold| hold.is_of(known(turn)));
     match hold {

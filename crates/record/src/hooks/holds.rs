@@ -24,6 +24,12 @@ impl Holds {
     /// Counts an acquisition: whether it is looked at.
     pub(crate) fn count(&self, recording: &Recording) -> bool {
         let kept = &own().held.left;
+        let now = recording_number();
+        if self.recording.replace(now) != now {
+            // What is left was drawn at another rate, maybe.
+            self.leave(0);
+            kept.set(0);
+        }
         if tells_order() {
             // The next is told, too.
             self.leave(1);

@@ -1,6 +1,6 @@
 //! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
 
-use super::order;
+use super::{destroyed, order};
 use crate::charging::budget::{PERIOD, WAITS};
 use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
 use crate::charging::{
@@ -255,7 +255,7 @@ impl Marks {
     pub fn release(&self, address: u64) -> Option<PendingRelease> {
         let recording = current()?;
         if order::tells_order() {
-            order::released(recording, address, self.known_number());
+            order::released(recording, address, destroyed::known(recording, self, address));
         }
         let tag = self.tag.load(Relaxed);
         let is_ours = tag & Tag::GENERATION == generation();

@@ -48,7 +48,9 @@ impl OpaqueWait {
         };
         let from = now_ns();
         let threshold = Threshold::draw(of.at(from));
-        let slot = waiters::enter(recording, WaitTarget { address, lock: NONE, kind }, from);
+        // Statistics tell only of threads that wait for mutexes.
+        let enter = || waiters::enter(recording, WaitTarget { address, lock: NONE, kind }, from);
+        let slot = if recording.has_file() { enter() } else { NONE };
         let recording = recording_number();
         Some(OpaqueWait { address, kind, event, recording, from, of, threshold, stack: Cell::new(NONE), slot })
     }

@@ -10,26 +10,41 @@
 //! # What a thread has
 //! A list of its own. A release takes the lock out of it, wherever it is. If another thread releases the lock, this one is not
 //! told: so each entry of a lock has the thread that has it alone, which is looked at before the list is used. Locks
-//! that the thread had before the recording began are not known.
+//! that the thread had before the recording began are not known. They may be gates, and an order would seem to have none. So
+//! where a recording begins while the process runs, nothing is noted for [a while](GRACE_NS).
 //!
 //! # What is no order
 //! Who only tries to take a lock, or waits for a limited time, does not wait for ever: nothing is noted then. But it has the
 //! lock if that succeeds.
 
 use crate::charging::recording_number;
-use crate::layout::{Lock, NONE};
+use crate::layout::{Lock, NONE, Nesting};
 use crate::store::nestings::{Taken, note};
 use crate::store::{Recording, locks};
-use crate::thread::{self, Held, HeldLock, N_HELD, own};
+use crate::thread::{self, Held, HeldLock, N_HELD, now_ns, own};
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Whether orders are recorded.
 static IS_ON: AtomicBool = AtomicBool::new(false);
+/// Until then nothing is noted; 0 if that is past.
+static UNTIL: AtomicU64 = AtomicU64::new(0);
+/// Few threads have a lock for longer.
+pub(super) const GRACE_NS: u64 = 200_000_000;
 
-/// A recording begins.
-pub(super) fn begin(is_wanted: bool) {
+/// A recording begins; nothing is noted until that time.
+pub(super) fn begin(is_wanted: bool, until: u64) {
+    UNTIL.store(until, Relaxed);
     IS_ON.store(is_wanted, Relaxed);
+}
+
+fn is_past() -> bool {
+    let until = UNTIL.load(Relaxed);
+    let is_past = until == 0 || now_ns() >= until;
+    if is_past && until != 0 {
+        UNTIL.store(0, Relaxed);
+    }
+    is_past
 }
 
 /// Whether all acquisitions and releases are to be told, which is known once a recording has begun.
@@ -51,6 +66,9 @@ pub fn tell_all() {
 /// Takes a lock by `act`, and does not wait for it for ever.
 #[inline]
 pub fn gives_up<T>(act: impl FnOnce() -> T) -> T {
+    if !tells_order() {
+        return act();
+    }
     let before = own().held.gives_up.replace(1);
     let result = act();
     own().held.gives_up.set(before);
@@ -65,21 +83,35 @@ pub(super) fn taken(recording: &Recording, lock: (u32, &Lock), stack: u32, is_sh
     let address = lock.address.load(Relaxed);
     // One that is had alone is not had twice: that one was at this address before.
     while !is_shared && held.take(|one| one.address == address).is_some() {}
-    if held.gives_up.get() == 0 {
-        held.note_all(recording, number, stack);
+    let mode = if is_shared { Nesting::SHARED } else { 0 };
+    let one = HeldLock { address, number: number | mode, stack };
+    if held.gives_up.get() == 0 && is_past() {
+        held.note_all(recording, one);
     }
     if !is_shared {
         lock.held_by.store(here, Relaxed);
     }
-    held.push(recording, HeldLock { address, number, stack, recording: recording_number(), is_shared });
+    held.push(one);
 }
 
-/// The calling thread is about to release the lock at that address, which has that number, if it has one. Another thread may
+/// The calling thread is about to release the lock at that address, which has that number, or [`NONE`]. Another thread may
 /// have acquired it.
-pub(super) fn released(recording: &Recording, address: u64, number: Option<u32>) {
-    let number = own().held.take(|one| one.address == address).map(|one| one.number).or(number);
-    if let Some(lock) = number.and_then(|number| locks::lock(recording, number)) {
+pub(super) fn released(recording: &Recording, address: u64, number: u32) {
+    let held = &own().held;
+    held.forget_recordings();
+    let number = held.take(|one| one.address == address).map_or(number, |one| one.number());
+    if let Some(lock) = locks::lock(recording, number) {
         lock.held_by.store(0, Relaxed);
+    }
+}
+
+impl HeldLock {
+    fn number(&self) -> u32 {
+        self.number & !Nesting::SHARED
+    }
+
+    fn is_shared(&self) -> bool {
+        self.number & Nesting::SHARED != 0
     }
 }
 
@@ -88,13 +120,21 @@ impl Held {
         self.list[..self.n.get() as usize].iter().map(Cell::get)
     }
 
-    /// Forgets those of an earlier recording, or of a parent, and those that another thread has released.
+    /// Forgets those of an earlier recording, or of a parent.
+    fn forget_recordings(&self) {
+        let now = recording_number();
+        if self.recording.replace(now) != now {
+            self.n.set(0);
+        }
+    }
+
+    /// The same, and those that another thread has released.
     fn forget_others(&self, recording: &Recording, here: u32) {
-        let is_here = |one: &HeldLock| {
-            let is_mine = || locks::lock(recording, one.number).is_some_and(|lock| lock.held_by.load(Relaxed) == here);
-            one.recording == recording_number() && (one.is_shared || is_mine())
+        self.forget_recordings();
+        let is_mine = |one: &HeldLock| {
+            locks::lock(recording, one.number()).is_some_and(|lock| lock.held_by.load(Relaxed) == here)
         };
-        while self.take(|one| !is_here(one)).is_some() {}
+        while self.take(|one| !one.is_shared() && !is_mine(one)).is_some() {}
     }
 
     /// Takes out the newest of those.
@@ -113,10 +153,9 @@ impl Held {
         found
     }
 
-    fn push(&self, recording: &Recording, one: HeldLock) {
+    fn push(&self, one: HeldLock) {
         if self.n.get() as usize == N_HELD {
             // What follows on the oldest is missing.
-            recording.dropped_nestings.fetch_add(1, Relaxed);
             self.take_at(0);
         }
         let n = self.n.get();
@@ -125,12 +164,14 @@ impl Held {
     }
 
     /// Notes a lock that is taken now with each that the thread has.
-    fn note_all(&self, recording: &Recording, number: u32, stack: u32) {
-        for one in self.all().filter(|one| one.number != number) {
-            let is_gate = |gate: &HeldLock| !gate.is_shared && gate.number != one.number && gate.number != number;
+    fn note_all(&self, recording: &Recording, taken: HeldLock) {
+        for one in self.all().filter(|one| one.number() != taken.number()) {
+            let is_gate =
+                |gate: &HeldLock| !gate.is_shared() && gate.number != one.number && gate.number != taken.number;
             let mut gates = self.all().filter(is_gate).map(|gate| gate.number);
             let gates = [gates.next().unwrap_or(NONE), gates.next().unwrap_or(NONE)];
-            note(recording, Taken { locks: [one.number, number], stacks: [one.stack, stack], gates });
+            let has = |number| self.all().any(|gate| is_gate(&gate) && gate.number == number);
+            note(recording, Taken { locks: [one.number, taken.number], stacks: [one.stack, taken.stack], gates }, has);
         }
     }
 }

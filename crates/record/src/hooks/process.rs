@@ -36,8 +36,13 @@ pub fn ask_loader() {
 /// then nothing is recorded. To be called by one thread at a time, before anything else here, and again in the child of
 /// a fork.
 pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) -> bool {
+    start_with(options, lock, sleep, source, 0)
+}
+
+/// The same; what threads had before may count, in orders of locks, until that time.
+fn start_with(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source, until: u64) -> bool {
     forget_all();
-    nesting::begin(options.order != 0);
+    nesting::begin(options.order != 0, until);
     let is_exact = options.is_exact() || source == Source::Program;
     charging::begin(is_exact, sleep == Sleep::Told, options.rate, options.budget);
     let source = match source {
@@ -52,17 +57,20 @@ pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) 
     has_begun
 }
 
-/// Begins a recording without a file, for statistics. As [`start`].
+/// Begins a recording without a file, for statistics, which end if there is no memory. As [`start`].
 pub(crate) fn count(sleep: Sleep) {
     forget_all();
     charging::begin_without_samples(sleep == Sleep::Told, counts::rate());
-    files::start_without_file(counts::rate());
+    if !files::start_without_file(counts::rate()) {
+        counts::give_up();
+    }
 }
 
 /// What another recording has left, or one of our parent's.
 fn forget_all() {
     thread::time_the_clock();
     control::begin(false, 0);
+    nesting::begin(false, 0);
     stacks::begin();
     locks::begin();
     walk::begin();
@@ -110,11 +118,13 @@ fn begin_by_order(lock: Option<&str>, sleep: Sleep, source: Source) -> (Change, 
         // The statistics go on in the recording that begins.
         Some(recording) => {
             store::forget();
+            counts::keep_missed(recording);
             files::give_back(recording);
         }
         None => {}
     }
-    if !start(control::begin_with(), lock, sleep, source) {
+    let until = thread::now_ns() + nesting::GRACE_NS;
+    if !start_with(control::begin_with(), lock, sleep, source, until) {
         return (Change::Ended, answer::NO_FILE);
     }
     control::begin(true, thread::now_ns());
@@ -125,7 +135,9 @@ fn begin_by_order(lock: Option<&str>, sleep: Sleep, source: Source) -> (Change, 
 fn end(is_abandoned: bool) {
     let Some(recording) = current() else { return };
     store::forget();
+    counts::keep_missed(recording);
     control::begin(false, 0);
+    nesting::begin(false, 0);
     if is_abandoned {
         files::remove(control::begun_with(), (&raw const *recording).cast_mut().cast());
     }

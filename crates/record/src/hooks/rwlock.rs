@@ -135,7 +135,7 @@ impl Marks {
         let recording = current()?;
         let hold = own().holds.take(address);
         if order::tells_order() {
-            order::released(recording, address, None);
+            order::released(recording, address, NONE);
         }
         // One that is not remembered began before anybody waited.
         let stayed = |lock: &Lock, now: u64| {

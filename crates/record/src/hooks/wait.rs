@@ -96,6 +96,7 @@ impl Wait<'_> {
             own().wait.set(self.outer.get());
         }
         own().ready.set((0, 0));
+        own().held.gives_up.set(0);
         if let Some(recording) = self.recording() {
             self.write_down(recording, false);
         }

@@ -27,7 +27,7 @@ impl Module {
         (self.start..self.end).contains(&address)
     }
 
-    /// The name of the file, without its directory.
+    /// The name of the file, without its directory. A new version may have taken its place.
     pub(crate) fn name(&self) -> String {
         let mut path = self.path;
         if path[0] == 0 {
@@ -35,6 +35,7 @@ impl Module {
             kernel::read_link(c"/proc/self/exe", &mut path[..most]);
         }
         let path = CStr::from_bytes_until_nul(&path).unwrap_or_default().to_bytes();
+        let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
         String::from_utf8_lossy(path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()).into_owned()
     }
 }

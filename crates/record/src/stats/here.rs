@@ -3,7 +3,7 @@
 use super::{Histogram, LockStatistics, LongHold, Snapshot, WaitingThread};
 use crate::counts::{self, Class, Counts, DEPTH, MOST, OTHERS, ToTell};
 use crate::hooks::bare;
-use crate::layout::Waiter;
+use crate::layout::{Name, Waiter};
 use crate::modules::{self, Module};
 use crate::store::{Recording, current, locks};
 use crate::thread::now_ns;
@@ -37,20 +37,25 @@ pub(super) fn snapshot() -> Snapshot {
             found.push(LockStatistics { lock: label, waiting, ..of_class(class, &files) });
         }
     }
-    Snapshot { locks: by_name(found), missed: recording.map_or(0, |recording| recording.dropped_locks.load(Relaxed)) }
+    Snapshot { locks: by_name(found), missed: counts::missed(recording) }
 }
 
 fn of_class(class: &Class, files: &[Module]) -> LockStatistics {
     let [longest_wait, longest_hold] =
         [&class.waits, &class.holds].map(|counts| Duration::from_nanos(counts.longest.load(Relaxed)));
+    // Before the waits: each that has given up is among these.
+    let gave_up = class.gave_up.load(Acquire);
     let mut longest_hold_stack = Vec::new();
     class.with_stack(|words| {
+        if class.stack_ns.load(Relaxed) != class.holds.longest.load(Relaxed) {
+            return;
+        }
         let addresses = words.iter().map(|word| word.load(Relaxed)).take_while(|address| *address != 0);
         longest_hold_stack.extend(addresses.take(DEPTH).map(|address| place(address, files)));
     });
     LockStatistics {
         waits: class.waits.histogram(),
-        gave_up: class.gave_up.load(Relaxed),
+        gave_up,
         longest_wait,
         holds: class.holds.histogram(),
         timed_holds: class.sampled.load(Relaxed),
@@ -97,9 +102,13 @@ fn waiting(recording: Option<&Recording>) -> Vec<Vec<WaitingThread>> {
 /// The name, up to a zero, or the place if there is none.
 fn label(name: &[u8], address: u64, files: &[Module]) -> String {
     let name = CStr::from_bytes_until_nul(name).unwrap_or_default().to_bytes();
-    // What was cut in the middle of a character ends before it.
-    let text = String::from_utf8_lossy(name).trim_end_matches('\u{fffd}').to_owned();
-    if text.is_empty() { place(address, files) } else { text }
+    let text = String::from_utf8_lossy(name);
+    match text.strip_suffix('\u{fffd}') {
+        _ if text.is_empty() => place(address, files),
+        // What was cut in the middle of a character ends before it.
+        Some(whole) if name.len() == Name::TEXT - 1 => whole.to_owned(),
+        _ => text.into_owned(),
+    }
 }
 
 /// A return address by the file that it is in. Of the call: the address itself may be of the next line.

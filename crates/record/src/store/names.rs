@@ -62,6 +62,8 @@ static NAMES: [Known; MOST] = [const {
 static NAMED: MemoryPlaces<MOST_NAMED> = [const { AtomicU64::new(0) }; MOST_NAMED];
 /// How often a table was changed; 0 if there never was a name.
 static TURN: AtomicU64 = AtomicU64::new(0);
+/// The length of the longest thing that has a name.
+static LONGEST: AtomicU64 = AtomicU64::new(0);
 /// Names that found no room.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
@@ -75,6 +77,7 @@ pub fn name(address: u64, length: u64, text: &[u8]) {
         end(address);
         return;
     }
+    LONGEST.fetch_max(length, Relaxed);
     let is_kept = number_of(length.max(1), text).is_some_and(|number| put(&NAMED, address, number));
     TURN.fetch_add(1, AcqRel);
     if !is_kept {
@@ -113,10 +116,18 @@ pub(crate) fn n_given() -> u32 {
     TURN.load(Acquire) as u32
 }
 
-/// The name of what lies at that address.
-pub(crate) fn text_of(address: u64) -> Option<[u64; Name::TEXT / 8]> {
-    let index = usize::from(of(address)).checked_sub(1)?;
-    Some(NAMES[index].name.text.each_ref().map(|word| word.load(Relaxed)))
+/// The name of what lies at that address, which may be inside of what was named.
+pub(crate) fn text_of(address: u64) -> Option<Text> {
+    /// Further than that a name is not looked for: the calling thread may have a lock.
+    const FARTHEST: u64 = 256;
+    let farthest = LONGEST.load(Relaxed).clamp(1, FARTHEST);
+    let named = |distance: u64| {
+        let index = usize::from(of(address.wrapping_sub(distance))).checked_sub(1)?;
+        let name = &NAMES[index].name;
+        (name.length.load(Relaxed) > distance).then_some(name)
+    };
+    let name = (0..farthest).step_by(align_of::<u64>()).find_map(named)?;
+    Some(name.text.each_ref().map(|word| word.load(Relaxed)))
 }
 
 /// Writes down the names that were given before the recording began.

@@ -7,11 +7,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 /// A thread takes a lock while it has another one.
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
-    /// The numbers of the locks, the one that it has first.
+    /// The numbers of the locks, the one that it has first; with [`Nesting::SHARED`], if it has that to read.
     pub(crate) locks: [u32; 2],
     /// The stacks that took them.
     pub(crate) stacks: [u32; 2],
-    /// Others that it has alone meanwhile.
+    /// Two of the others that it has alone meanwhile, [`NONE`] for none.
     pub(crate) gates: [u32; 2],
 }
 
@@ -19,8 +19,8 @@ const fn word([low, high]: [u32; 2]) -> u64 {
     (high as u64) << 32 | low as u64
 }
 
-/// Notes that, if it tells something new.
-pub(crate) fn note(recording: &Recording, taken: Taken) {
+/// Notes that, if it tells something new. `has` says whether the thread has that lock alone, which is neither of the two.
+pub(crate) fn note(recording: &Recording, taken: Taken, has: impl Fn(u32) -> bool) {
     /// Further than that, the table is as good as full.
     const FARTHEST: u64 = 64;
     let (part, locks) = (recording.nestings, word(taken.locks));
@@ -32,17 +32,17 @@ pub(crate) fn note(recording: &Recording, taken: Taken) {
             found => found,
         };
         if found == locks {
-            return see(place, taken);
+            return see(place, taken, has);
         }
     }
     recording.dropped_nestings.fetch_add(1, Relaxed);
 }
 
 /// Keeps the gates that were there each time, and the stacks of the time that had the fewest.
-fn see(place: &Nesting, taken: Taken) {
+fn see(place: &Nesting, taken: Taken, has: impl Fn(u32) -> bool) {
     let kept = |before: u64| match before {
         0 => Nesting::word(taken.gates),
-        _ => Nesting::word(Nesting::gates(before).map(|gate| if taken.gates.contains(&gate) { gate } else { NONE })),
+        _ => Nesting::word(Nesting::gates(before).map(|gate| if has(gate) { gate } else { NONE })),
     };
     // Of two threads that come here at once, each keeps what the other has left.
     let changes = |before| (kept(before) != before).then(|| kept(before));
@@ -67,6 +67,7 @@ mod tests {
     fn a_pair_has_one_entry_with_the_gates_of_all_times() {
         let recording = with_room_for_nestings(8);
         let taken = |stacks, gates| Taken { locks: [1, 2], stacks, gates };
+        let note = |recording, taken: Taken| note(recording, taken, |gate| taken.gates.contains(&gate));
         note(recording, taken([10, 20], [7, 9]));
         assert_eq!(entries(recording), [(2 << 32 | 1, 20 << 32 | 10, [7, 9])]);
         // In the other place; nothing new.
@@ -85,7 +86,7 @@ mod tests {
     fn what_has_no_room_is_counted() {
         let recording = with_room_for_nestings(4);
         for lock in 2..8 {
-            note(recording, Taken { locks: [1, lock], stacks: [1, 1], gates: [0, 0] });
+            note(recording, Taken { locks: [1, lock], stacks: [1, 1], gates: [0, 0] }, |_| false);
         }
         assert_eq!((entries(recording).len(), recording.dropped_nestings.load(Relaxed)), (4, 2));
     }

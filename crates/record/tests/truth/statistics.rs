@@ -187,11 +187,16 @@ fn locks_are_counted_by_place_or_by_name() {
 
 /// As an observer gives it; the next thread obeys.
 fn ordered(what: u32, directory: &Path) -> u32 {
-    let Control { options, order, answer, .. } = control();
-    answer.store(answer::NONE, Relaxed);
     let path = directory.as_os_str().as_encoded_bytes();
+    ordered_with(what, RecordOptions::new(path, 1, 1, 0).unwrap())
+}
+
+fn ordered_with(what: u32, wanted: RecordOptions) -> u32 {
+    let Control { options, order, answer, process, .. } = control();
+    process.store(std::process::id(), Relaxed);
+    answer.store(answer::NONE, Relaxed);
     // SAFETY: this process has one thread that uses it.
-    unsafe { *options.get() = RecordOptions::new(path, 1, 1, 0).unwrap() };
+    unsafe { *options.get() = wanted };
     order.store(what, Relaxed);
     take(LOCK);
     release(LOCK);
@@ -224,6 +229,34 @@ fn recordings_by_order_begin_and_end_and_all_is_counted() {
         assert_eq!(ordered(order::BEGIN, &directory.join("missing")), answer::NO_FILE);
         wait(LOCK, 0, true);
         assert_eq!(of("a lock").waits.count(), n_waits + 1);
+    });
+}
+
+/// As a recording of orders ends, the statistics go on at their own price. What it noted at first might lack a gate.
+#[test]
+fn orders_of_locks_are_told_until_their_recording_ends() {
+    in_its_own_process("statistics::orders_of_locks_are_told_until_their_recording_ends", 1, |directory| {
+        start();
+        ondeck_record::name(LOCK, 8, b"a lock");
+        let options = RecordOptions::new(directory.as_os_str().as_encoded_bytes(), 1, 1, 0).unwrap().with_order();
+        let nested = || {
+            take(LOCK);
+            take(LOCK + 64);
+            release(LOCK + 64);
+            release(LOCK);
+        };
+        assert_eq!(ordered_with(order::BEGIN, options), answer::BEGUN);
+        assert!(ondeck_record::tells_order());
+        let noted = || Reader::open(&files(directory)[0]).unwrap().nestings().unwrap().len();
+        nested();
+        assert_eq!(noted(), 0);
+        pass(250_000);
+        nested();
+        assert_eq!(noted(), 1);
+        assert_eq!(ordered_with(order::END, options), answer::ENDED);
+        assert!(!ondeck_record::tells_order());
+        nested();
+        assert_eq!((noted(), of("a lock").holds.count()), (1, 5));
     });
 }
 
