@@ -6,7 +6,7 @@
 use ondeck::stats::{Histogram, LockStatistics, Snapshot, on_long_hold, snapshot, start_at_rate};
 use ondeck::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
@@ -89,6 +89,69 @@ fn a_thousand_locks_may_have_one_name() {
     locks.iter().for_each(|lock| ondeck::name(lock, "one of many"));
     locks.iter().for_each(|lock| *lock.lock() += 1);
     assert_eq!(of("one of many").holds.count(), 900);
+}
+
+#[test]
+fn a_lock_inside_of_what_was_named_has_the_name() {
+    #[repr(C)]
+    struct Session {
+        id: [u64; 5],
+        state: Mutex<u64>,
+    }
+    start();
+    let sessions = [1, 2].map(|id| Session { id: [id; 5], state: Mutex::new(id) });
+    ondeck::name(&sessions[0], "first session");
+    ondeck::name(&sessions[1], "second session");
+    for session in &sessions {
+        *session.state.lock() += session.id[0];
+    }
+    *sessions[1].state.lock() += 1;
+    assert_eq!((of("first session").holds.count(), of("second session").holds.count()), (1, 2));
+    // Its flag may come before the lock.
+    let poisoned = ondeck::poison::Mutex::new(0);
+    ondeck::name(&poisoned, "with a flag");
+    *poisoned.lock().unwrap() += 1;
+    assert_eq!(of("with a flag").holds.count(), 1);
+}
+
+/// Prometheus takes a count that has become less for a process that has begun anew.
+#[test]
+fn counts_never_go_back_while_threads_lock() {
+    const SNAPSHOTS: u32 = 300;
+    static LOCK: Mutex<u64> = Mutex::new(0);
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
+    ondeck::name(&LOCK, "busy");
+    scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                start();
+                while !IS_OVER.load(Relaxed) {
+                    if let Some(mut guard) = LOCK.try_lock_for(Duration::from_micros(20)) {
+                        *guard += 1;
+                        (0..500).for_each(|_| std::hint::spin_loop());
+                    }
+                }
+            });
+        }
+        let mut before = LockStatistics::default();
+        for _ in 0..SNAPSHOTS {
+            let Some(now) = find(&snapshot(), "busy") else { continue };
+            assert!(now.gave_up <= now.waits.count(), "{now:?}");
+            let numbers = |lock: &LockStatistics| {
+                let [waits, holds] = [&lock.waits, &lock.holds].map(|lengths| (lengths.count(), lengths.sum));
+                [(lock.gave_up, lock.longest_wait), waits, holds, (lock.timed_holds, lock.longest_hold)]
+            };
+            let pairs = numbers(&before).into_iter().zip(numbers(&now));
+            assert!(
+                pairs.into_iter().all(|(before, now)| before.0 <= now.0 && before.1 <= now.1),
+                "{before:?} {now:?}"
+            );
+            before = now;
+        }
+        IS_OVER.store(true, Relaxed);
+        assert!(before.holds.count() > 0);
+    });
+    assert_eq!(of("busy").holds.count(), *LOCK.lock());
 }
 
 /// Each lock is first seen by its own call.

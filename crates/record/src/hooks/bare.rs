@@ -10,7 +10,7 @@
 //! # A hold that is remembered
 //! It has the lock's address and its turn, a number that the lock changes with each release. One thread may acquire and
 //! another release: then the turn is another when the first comes back to the lock, and what it remembers is dropped. A lock
-//! may not know its turn, and then what is remembered counts.
+//! may not know its turn, or have begun anew from 0, and then what is remembered counts.
 //!
 //! # Memory
 //! The lock may be that of the program's allocator. So memory is asked for once, in [`prepare`], before the program starts;
@@ -197,9 +197,9 @@ fn marks(recording: &Recording, address: u64) -> Option<&'static Marks> {
 
 // -- What the lock tells ----------------------------------------------------------------------------------------------
 
-/// As a hold has it: 0 where it is not known. One turn of 2^64 is as if it were not.
+/// As a hold has it: 0 where it is not known. A lock may begin to count anew from 0 during a hold, so that tells nothing either.
 fn known(turn: Option<u64>) -> u64 {
-    turn.map_or(0, |turn| turn.wrapping_add(1))
+    turn.unwrap_or(0)
 }
 
 /// Enters the recorder from the lock's own slow paths. To be called in a function that is not put into its callers, which

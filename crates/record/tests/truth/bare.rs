@@ -137,11 +137,14 @@ fn what_another_has_ended_is_forgotten() {
         from_here(|| bare::waited(&waiting, true, LOCK, None));
         assert!(release(None, false) && !release(None, false));
         // One side that does not know is enough to believe it.
-        for (then, now) in [(None, Some(9)), (Some(9), None), (Some(9), Some(9))] {
+        // Asked for something by who waits, it begins anew from 0.
+        for (then, now) in
+            [(None, Some(9)), (Some(9), None), (Some(9), Some(9)), (Some(9), Some(0)), (Some(0), Some(9))]
+        {
             taken(then, true, false);
             assert!(release(now, false), "{then:?} {now:?}");
         }
-        assert_eq!(events(directory).iter().filter(|event| **event == event::TAKE).count(), 4);
+        assert_eq!(events(directory).iter().filter(|event| **event == event::TAKE).count(), 6);
     });
 }
 
