@@ -9,7 +9,8 @@
 //!
 //! | who | does |
 //! |---|---|
-//! | observer | clears `answer`, writes `options`, then `order`, then rings |
+//! | observer | writes its number into `observer`, if the one there is 0 or beats no more; reads it again a while later |
+//! | the same | clears `answer`, writes `options`, then `order`, then rings |
 //! | one thread | takes the order, alone, answers [`answer::UNDER_WAY`], does it, and answers again |
 //! | the library | stops the ringing: its locks record from there on, or no more |
 //! | observer | reads `answer`; beats while the recording goes on |
@@ -23,6 +24,10 @@
 //! A lock that is held as a recording begins has no known holder: its hold is charged to the stack that releases it. A wait
 //! that is under way is not recorded. As a recording ends, threads are inside of it: what they write goes into its mapping, which
 //! stays. Each wait and hold has the number of its recording, and tells nothing to another one.
+//!
+//! # Two observers
+//! The number is read and written by system calls, so two observers may each find 0 there. The later one to write is the one: the other
+//! finds that as it reads again, or, if it had lost its core, while it records.
 //!
 //! # An observer that dies
 //! It beats twice a second. Who writes a sample looks once a second whether it has. If it has not for some seconds, the recording
@@ -49,6 +54,8 @@ pub struct Control {
     pub order: AtomicU32,
     /// Of [`answer`].
     pub answer: AtomicU32,
+    /// A number of the observer's own; 0 if there is none. One that is dead may have left its own.
+    pub observer: AtomicU64,
     /// Another number each time the observer shows that it is there.
     pub beats: AtomicU64,
     /// The addresses of bytes at which each operation of some locks looks; 0 where there is none.

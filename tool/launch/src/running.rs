@@ -11,8 +11,6 @@ use ondeck_trace::process::number_inside;
 use std::fmt;
 use std::io;
 use std::mem::offset_of;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -69,8 +67,8 @@ pub struct RunningProcess {
     /// Those that record.
     begun: Vec<usize>,
     heart: Option<Heart>,
-    /// Its name is taken as long as this is here, so there is one observer at a time.
-    _only: UnixListener,
+    /// What tells this observer from others.
+    number: u64,
 }
 
 impl RunningProcess {
@@ -86,12 +84,32 @@ impl RunningProcess {
         if recorders.is_empty() {
             return Err(memory.other_version().map_or(NotRecorded::NoRecorder, NotRecorded::OtherVersion));
         }
-        let name = SocketAddr::from_abstract_name(format!("ondeck-observer-{pid}")).map_err(NotRecorded::NotAllowed)?;
-        let only = UnixListener::bind_addr(&name).map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => NotRecorded::Observed,
-            _ => NotRecorded::NotAllowed(error),
-        })?;
-        Ok(RunningProcess { recorders, begun: Vec::new(), heart: None, _only: only })
+        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
+        let number = (now ^ u64::from(std::process::id()) << 40).max(1);
+        let process = RunningProcess { recorders, begun: Vec::new(), heart: None, number };
+        process.be_the_only_one()?;
+        Ok(process)
+    }
+
+    /// Takes the place of the observer, unless another one beats there.
+    fn be_the_only_one(&self) -> Result<(), NotRecorded> {
+        /// Another one that came at the same time has written by then.
+        const A_WHILE: Duration = Duration::from_millis(5);
+        let beats = || self.recorders.iter().map(Recorder::beats).collect::<Result<Vec<u64>, _>>();
+        let observers = || self.recorders.iter().map(Recorder::observer).collect::<Result<Vec<u64>, _>>();
+        if observers()?.iter().any(|number| *number != 0) {
+            let before = beats()?;
+            std::thread::sleep(Heart::GAP * 3 / 2);
+            if beats()? != before {
+                return Err(NotRecorded::Observed);
+            }
+        }
+        self.recorders.iter().try_for_each(|recorder| recorder.be_observed_by(self.number))?;
+        std::thread::sleep(A_WHILE);
+        if observers()?.iter().any(|number| *number != self.number) {
+            return Err(NotRecorded::Observed);
+        }
+        Ok(())
     }
 
     /// Has it record what `options` say. Returns once it does; if it has several recorders, once those do that can.
@@ -99,6 +117,7 @@ impl RunningProcess {
         /// A server that does nothing may use a lock each second.
         const PATIENCE: Duration = Duration::from_secs(3);
         let until = Instant::now() + PATIENCE;
+        self.heart = Some(Heart::of(self.recorders.clone()).map_err(NotRecorded::NotAllowed)?);
         self.recorders.iter().for_each(Recorder::remember);
         self.recorders.iter().try_for_each(|recorder| recorder.order(order::BEGIN, Some(options)))?;
         let mut why = NotRecorded::Idle(PATIENCE);
@@ -114,14 +133,15 @@ impl RunningProcess {
         if self.begun.is_empty() {
             return Err(why);
         }
-        self.heart = Some(Heart::of(self.recorders.clone()).map_err(NotRecorded::NotAllowed)?);
         Ok(())
     }
 
-    /// Whether it still records what it was told to. It does not if it took us for gone, as when we were stopped.
+    /// Whether it still records what it was told to. It does not if it took us for gone, as when we were stopped, or if another
+    /// observer has come at the same time.
     pub fn goes_on(&self) -> bool {
-        let goes_on = |at: &usize| self.recorders[*at].answer().is_ok_and(|answer| answer == answer::BEGUN);
-        self.begun.iter().all(goes_on)
+        let is_on = |recorder: &Recorder| recorder.answer().is_ok_and(|answer| answer == answer::BEGUN);
+        let goes_on = |recorder: &Recorder| recorder.is_observed_by(self.number) && is_on(recorder);
+        self.begun.iter().all(|at| goes_on(&self.recorders[*at]))
     }
 
     /// Has it record no more, and says whether it does not. What it has recorded can be read then, in any case: a process that
@@ -129,11 +149,13 @@ impl RunningProcess {
     pub fn end(&mut self) -> bool {
         const PATIENCE: Duration = Duration::from_millis(500);
         let until = Instant::now() + PATIENCE;
+        let (recorders, number) = (&self.recorders, self.number);
+        // What another observer has begun is its own.
+        self.begun.retain(|at| recorders[*at].is_observed_by(number));
         for at in &self.begun {
             // Of a process that has ended nothing need be told.
-            let _ = self.recorders[*at].order(order::END, None);
+            let _ = recorders[*at].order(order::END, None);
         }
-        let recorders = &self.recorders;
         self.begun.retain(|at| matches!(recorders[*at].ended_until(until), Ok(false)));
         if self.begun.is_empty() {
             self.heart = None;
@@ -148,6 +170,8 @@ impl Drop for RunningProcess {
         for at in &self.begun {
             let _ = self.recorders[*at].order(order::ABANDON, None);
         }
+        let ours = self.recorders.iter().filter(|recorder| recorder.is_observed_by(self.number));
+        ours.for_each(|recorder| _ = recorder.be_observed_by(0));
     }
 }
 
@@ -220,6 +244,22 @@ impl Recorder {
         self.memory.word(self.control + offset_of!(Control, answer) as u64)
     }
 
+    fn observer(&self) -> Result<u64, NotRecorded> {
+        self.memory.word(self.control + offset_of!(Control, observer) as u64)
+    }
+
+    fn is_observed_by(&self, number: u64) -> bool {
+        self.observer().is_ok_and(|found| found == number)
+    }
+
+    fn be_observed_by(&self, number: u64) -> Result<(), NotRecorded> {
+        self.write(offset_of!(Control, observer), &number.to_ne_bytes())
+    }
+
+    fn beats(&self) -> Result<u64, NotRecorded> {
+        self.memory.word(self.control + offset_of!(Control, beats) as u64)
+    }
+
     fn beat(&self, beats: u64) {
         // Of a process that has ended nothing need be told.
         let _ = self.write(offset_of!(Control, beats), &beats.to_ne_bytes());
@@ -265,8 +305,9 @@ struct Heart {
 static BEATS: Mutex<u64> = Mutex::new(0);
 
 impl Heart {
+    const GAP: Duration = Duration::from_millis(500);
+
     fn of(recorders: Arc<[Recorder]>) -> io::Result<Self> {
-        const GAP: Duration = Duration::from_millis(500);
         let stops = Arc::new(AtomicBool::new(false));
         let is_over = stops.clone();
         let started = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos() as u64);
@@ -276,7 +317,7 @@ impl Heart {
                 *beats += 1;
                 recorders.iter().for_each(|recorder| recorder.beat(started.wrapping_add(*beats)));
                 drop(beats);
-                std::thread::park_timeout(GAP);
+                std::thread::park_timeout(Self::GAP);
             }
         };
         let beats = std::thread::Builder::new().name("beats".to_owned()).spawn(beat)?;

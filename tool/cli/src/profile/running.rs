@@ -45,9 +45,10 @@ pub(super) fn attach_to_cgroup(args: &ProfileArgs, name: &str) -> Result<(), Exi
     let orders = Orders::of_ours()?;
     let mut recorded = RecordedProcesses::new(&command_of(*first));
     let mut others = Vec::new();
-    for pid in pids {
-        if let Err(why) = recorded.begin(&args.recorder, pid)? {
-            others.push(format!("process {pid} is not recorded: {why}"));
+    for (pid, begun) in begin_all(&args.recorder, &pids) {
+        match begun? {
+            Ok((process, place)) => recorded.add(pid, process, place),
+            Err(why) => others.push(format!("process {pid} is not recorded: {why}")),
         }
     }
     if recorded.processes.is_empty() {
@@ -55,6 +56,38 @@ pub(super) fn attach_to_cgroup(args: &ProfileArgs, name: &str) -> Result<(), Exi
     }
     others.into_iter().for_each(|why| outputs.note(why));
     recorded.watch(args, &orders, outputs)
+}
+
+/// A process that records, or why it does not.
+type Begun = Result<Result<(RunningProcess, Place), String>, Exit>;
+
+/// Switches the recorder of a process on. The inner error says why that cannot be.
+fn begin(args: &RecorderArgs, pid: u32) -> Begun {
+    let told = |why: NotRecorded| format!("{why}{}", for_more(&why));
+    let mut process = match RunningProcess::find(pid) {
+        Ok(process) => process,
+        Err(why) => return Ok(Err(told(why))),
+    };
+    let place = match Place::for_process(pid, args.max_mb) {
+        Ok(place) => place,
+        Err(why) => return Ok(Err(why)),
+    };
+    let Some(options) = args.options(&place.inside) else {
+        return Err(Exit::Failed(format!("{}: the path is too long", place.inside.display())));
+    };
+    if let Err(why) = process.begin(&options) {
+        return Ok(Err(told(why)));
+    }
+    Ok(Ok((process, place)))
+}
+
+/// The same of several at once: one that uses no lock is waited for as long as all of them.
+fn begin_all(args: &RecorderArgs, pids: &[u32]) -> Vec<(u32, Begun)> {
+    std::thread::scope(|scope| {
+        let begins: Vec<_> = pids.iter().map(|pid| (*pid, scope.spawn(|| begin(args, *pid)))).collect();
+        let died = |_| Err(Exit::Failed("a thread has panicked".to_owned()));
+        begins.into_iter().map(|(pid, begun)| (pid, begun.join().unwrap_or_else(died))).collect()
+    })
 }
 
 /// What to do for a recording.
@@ -125,34 +158,20 @@ impl RecordedProcesses {
     /// Switches the recorder of one process on. The inner error says why it must be watched from the kernel.
     pub(crate) fn of_process(args: &RecorderArgs, pid: u32) -> Result<Result<Self, String>, Exit> {
         let mut recorded = Self::new(&command_of(pid));
-        match recorded.begin(args, pid)? {
-            Ok(()) => Ok(Ok(recorded)),
+        match begin(args, pid)? {
+            Ok((process, place)) => {
+                recorded.add(pid, process, place);
+                Ok(Ok(recorded))
+            }
             Err(why) if why == NotRecorded::Observed.to_string() => Err(Exit::Failed(format!("process {pid}: {why}"))),
             Err(why) => Ok(Err(format!("process {pid} was watched from the kernel: {why}"))),
         }
     }
 
-    /// Switches the recorder of a process on. The inner error says why that cannot be.
-    fn begin(&mut self, args: &RecorderArgs, pid: u32) -> Result<Result<(), String>, Exit> {
-        let told = |why: NotRecorded| format!("{why}{}", for_more(&why));
-        let mut process = match RunningProcess::find(pid) {
-            Ok(process) => process,
-            Err(why) => return Ok(Err(told(why))),
-        };
-        let place = match Place::for_process(pid, args.max_mb) {
-            Ok(place) => place,
-            Err(why) => return Ok(Err(why)),
-        };
-        let Some(options) = args.options(&place.inside) else {
-            return Err(Exit::Failed(format!("{}: the path is too long", place.inside.display())));
-        };
-        if let Err(why) = process.begin(&options) {
-            return Ok(Err(told(why)));
-        }
+    fn add(&mut self, pid: u32, process: RunningProcess, place: Place) {
         self.collector.looks_at(pid, &place.path());
         self.collector.take(now_ns());
         self.processes.push((pid, process, place));
-        Ok(Ok(()))
     }
 
     /// Reads what is recorded until the time is over, the processes end, or somebody wants us to.

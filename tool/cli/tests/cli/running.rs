@@ -136,6 +136,21 @@ fn there_is_one_observer_at_a_time_and_one_that_is_killed_leaves_nothing() {
     server.end();
 }
 
+/// In whichever order they look and write.
+#[test]
+fn of_two_observers_that_come_at_once_one_records() {
+    let server = Server::with("glibc", &[]);
+    for _ in 0..3 {
+        let observe =
+            || command(&["profile", "--pid", &server.pid(), "--for", "1s"]).stderr(Stdio::null()).spawn().unwrap();
+        let both = [observe(), observe()];
+        let mut codes = both.map(|mut observer| observer.wait().unwrap().code());
+        codes.sort_unstable();
+        assert_eq!(codes, [Some(0), Some(1)]);
+    }
+    server.end();
+}
+
 #[test]
 fn what_cannot_be_recorded_is_said_with_what_to_do() {
     let note = |server: &Server| {
