@@ -78,6 +78,12 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl RecorderArgs {
+    /// The flags that were given and mean nothing to a view from the kernel.
+    pub(crate) fn given(&self) -> Vec<&'static str> {
+        let flags = [("--rate", self.rate != 1000), ("--exact", self.exact), ("--budget", self.budget != 1.0)];
+        flags.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+    }
+
     fn millionths(&self) -> u64 {
         const PER_PERCENT: f64 = 10_000.0;
         if self.exact { 0 } else { (self.budget * PER_PERCENT) as u64 }

@@ -28,6 +28,10 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
         Err(why) => {
             drop(orders);
             outputs.note(why);
+            let given = args.recorder.given();
+            if !given.is_empty() {
+                outputs.note(format!("{} had no effect: that is for the recorder", given.join(" and ")));
+            }
             kernel::attach(args, pid, outputs)
         }
     }
