@@ -97,6 +97,39 @@ pub(crate) unsafe fn lock_plain(mutex: &Mutex) -> Option<Answer> {
     Some(0)
 }
 
+/// Locks one of any kind that has marks and for which nobody waits, by the C library's try, if this acquisition is not looked at;
+/// `None` if nothing has been done. In a process that records them.
+///
+/// # Safety
+/// As of `pthread_mutex_lock`.
+#[inline(always)]
+pub(crate) unsafe fn lock_marked(mutex: &Mutex) -> Option<Answer> {
+    let kind = mutex.shape.load(Relaxed) as u32 & WHOSE;
+    if kind > ADAPTIVE || !mutex.marks.is_idle() {
+        return None;
+    }
+    // SAFETY: the caller's.
+    let answer = unsafe { real::pthread_mutex_trylock(raw(mutex)) };
+    if answer == 0 && !mutex.is_locked_again() {
+        ondeck_record::count();
+    }
+    (answer == 0).then_some(0)
+}
+
+/// Unlocks one of any kind that has marks, if there is nothing to record; `None` if nothing has been done. As [`lock_marked`].
+///
+/// # Safety
+/// As of `pthread_mutex_unlock`.
+#[inline(always)]
+pub(crate) unsafe fn unlock_marked(mutex: &Mutex) -> Option<Answer> {
+    let kind = mutex.shape.load(Relaxed) as u32 & WHOSE;
+    if kind > ADAPTIVE || mutex.marks.has_any() {
+        return None;
+    }
+    // SAFETY: the caller's.
+    Some(unsafe { real::unlock_as_is(raw(mutex)) })
+}
+
 /// # Safety
 /// As of `pthread_mutex_lock`.
 #[cold]

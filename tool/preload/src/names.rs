@@ -13,7 +13,7 @@
 //! | any | of another type, else the same | `lock_unusual` | `unlock_unusual` |
 //! | has the C library's locks, is not recorded | any | the same, to the C library | the same |
 //! | has the C library's locks, known and recorded | normal, if nobody waits for it | `lock_beside_glibc` | `glibc::unlock_idle` |
-//! | the same | normal, if others wait and no instant has come | `lock_with_a_look` | `unlock_with_a_look` |
+//! | the same | normal, if others wait and no instant has come; another type, if nobody waits | `lock_with_a_look` | `unlock_with_a_look` |
 //! | any | any | `lock_any` | `unlock_any` |
 //!
 //! All of them are as in POSIX and C11, for callers that keep what those ask for; that is the one condition of safety.
@@ -134,6 +134,8 @@ unsafe extern "C" fn lock_with_a_look(mutex: *mut pthread_mutex_t) -> c_int {
     let here = unsafe { ours(mutex) };
     // SAFETY: as the caller says.
     let answer = unsafe { glibc::lock_plain(here) };
+    // SAFETY: as the caller says.
+    let answer = answer.or_else(|| unsafe { glibc::lock_marked(here) });
     // SAFETY: as the caller says.
     answer.unwrap_or_else(|| unsafe { lock_any(mutex) })
 }
@@ -316,7 +318,10 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
 #[inline(never)]
 unsafe extern "C" fn unlock_with_a_look(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as the caller says.
-    let answer = glibc::unlock_plain(unsafe { ours(mutex) });
+    let here = unsafe { ours(mutex) };
+    let answer = glibc::unlock_plain(here);
+    // SAFETY: as the caller says.
+    let answer = answer.or_else(|| unsafe { glibc::unlock_marked(here) });
     // SAFETY: as the caller says.
     answer.unwrap_or_else(|| unsafe { unlock_any(mutex) })
 }

@@ -30,7 +30,7 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
             outputs.note(why);
             let given = args.recorder.given();
             if !given.is_empty() {
-                outputs.note(format!("{} had no effect: that is for the recorder", given.join(" and ")));
+                outputs.note(format!("{} had no effect: the recorder was not used", given.join(" and ")));
             }
             kernel::attach(args, pid, outputs)
         }
