@@ -14,7 +14,7 @@
 //! The memory of the classes is wiped in the child of a fork, which counts from zero.
 
 use crate::layout::{Lock, NONE, Name};
-use crate::stats::LIMITS_NS;
+use crate::stats::{LIMITS_NS, bucket_of_ns};
 use crate::store::{Recording, locks, names, stacks};
 use crate::thread::own;
 use crate::walk;
@@ -205,7 +205,7 @@ impl Class {
 
 impl Counts {
     fn add(&self, ns: u64, weight: u64) {
-        let bucket = LIMITS_NS.partition_point(|limit| *limit < ns);
+        let bucket = bucket_of_ns(ns);
         self.buckets[bucket].fetch_add(weight, Relaxed);
         self.ns.fetch_add(ns.saturating_mul(weight), Relaxed);
     }

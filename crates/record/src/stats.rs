@@ -41,6 +41,11 @@ pub(crate) const LIMITS_NS: [u64; 15] = {
     limits
 };
 
+/// The bucket of a length: a limit belongs to what is below it.
+pub(crate) fn bucket_of_ns(ns: u64) -> usize {
+    LIMITS_NS.partition_point(|limit| *limit < ns)
+}
+
 /// Counts from here on, and times one acquisition in a thousand. False if that cannot be: without memory, before Linux 4.14,
 /// and on other systems. A second call changes nothing.
 ///
@@ -141,7 +146,7 @@ pub struct LockStatistics {
 }
 
 /// A thread that sleeps for a lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitingThread {
     /// Its number, as the system shows it.
@@ -155,16 +160,25 @@ pub struct WaitingThread {
 #[non_exhaustive]
 pub struct Histogram {
     /// How many were above the limit before, and not above that [limit](Self::limit); the last is of all longer ones.
-    pub buckets: [u64; LIMITS_NS.len() + 1],
+    pub buckets: [u64; Self::BUCKETS],
     /// All of them together.
     pub sum: Duration,
 }
 
 impl Histogram {
+    /// How many buckets it has.
+    pub const BUCKETS: usize = LIMITS_NS.len() + 1;
+
     /// How many there were.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
+    }
+
+    /// The bucket of a length.
+    #[must_use]
+    pub fn bucket(length: Duration) -> usize {
+        bucket_of_ns(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// The upper limit of a bucket: 1 us, 3 us, 10 us and so on up to 10 s. `None` for the last one.

@@ -4,6 +4,7 @@ mod check;
 mod files;
 mod kernel;
 mod recorder;
+mod stats;
 mod top;
 mod trial;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use kernel::KernelArgs;
 pub(crate) use recorder::RecorderArgs;
+pub(crate) use stats::StatsArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 pub(crate) use top::TopArgs;
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     ///
     /// If a CPU quota throttles your container, set ONDECK_SPIN=0 in the environment. Waiting threads then do not poll.
     /// This saves CPU time, and costs throughput if few threads wait.
+    ///
+    /// With --stats, Prometheus can watch the program's locks, also with `--lock glibc`.
     ///
     /// Example: ondeck run -- ./server --port 80
     #[command(override_usage = "ondeck run [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
@@ -478,6 +482,9 @@ pub(crate) struct LaunchArgs {
     /// the shell that reads it. Processes that PROGRAM forks, and that start no other program, keep the lock.
     #[arg(long)]
     pub(crate) no_children: bool,
+
+    #[command(flatten)]
+    pub(crate) stats: StatsArgs,
 
     /// The program to run, and its arguments
     ///

@@ -1,19 +1,33 @@
 //! `ondeck run`.
 
+mod stats;
+
 use crate::args::LaunchArgs;
 use crate::exit::Exit;
-use ondeck_launch::{Launch, become_it};
+use ondeck_launch::{Launch, Recording, become_it};
 
-/// Returns only if the program could not be started.
+/// Returns only if the program could not be started, or statistics are written beside it.
 pub(crate) fn run(args: &LaunchArgs) -> Result<(), Exit> {
-    let launch = Launch {
+    match (&args.stats.file, args.stats.every) {
+        (Some(path), every) => stats::run(args, path, every),
+        (None, Some(_)) => {
+            let what = "--every needs a file to write; accepted: ondeck run --stats FILE.prom --every 15s -- PROGRAM";
+            Err(Exit::Usage(what.to_owned()))
+        }
+        (None, None) => {
+            let refusal = become_it(&launch(args, None));
+            Err(Exit::OfProgram(refusal.to_string(), refusal.exit_code()))
+        }
+    }
+}
+
+fn launch(args: &LaunchArgs, recording: Option<Recording>) -> Launch {
+    Launch {
         command: args.command.clone(),
         lock: args.lock.clone(),
         library: args.library.clone(),
-        recording: None,
+        recording,
         verbose: args.verbose,
         no_children: args.no_children,
-    };
-    let refusal = become_it(&launch);
-    Err(Exit::OfProgram(refusal.to_string(), refusal.exit_code()))
+    }
 }

@@ -14,6 +14,8 @@ mod looked_at;
 mod numbers;
 mod run;
 mod stack;
+mod statistics;
+mod tally;
 pub(crate) mod totals;
 
 use crate::profile::{LockKind, ProcessEnd, WaitKind};
@@ -30,6 +32,7 @@ use ondeck_record::read::{Dropped, ReadError, Reader, Waiter};
 pub use run::Run;
 pub(crate) use run::SNAPSHOT;
 pub(crate) use stack::Stack;
+use statistics::Ended;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -53,6 +56,8 @@ pub struct Collector {
     symbols: Symbols,
     programs: Programs,
     last_snapshot_ns: Option<u64>,
+    /// What [`statistics`](Self::statistics) have of processes that have ended.
+    ended: Ended,
 }
 
 /// What one part of a process image records.
@@ -103,6 +108,7 @@ impl Collector {
             symbols: Symbols::default(),
             programs: Programs::default(),
             last_snapshot_ns: None,
+            ended: Ended::default(),
         }
     }
 
@@ -118,7 +124,7 @@ impl Collector {
 
     /// Whether any process has recorded.
     pub fn is_empty(&self) -> bool {
-        self.recordings.is_empty()
+        self.recordings.is_empty() && self.ended.is_empty()
     }
 
     /// Takes what is new. To be called a few times a second, as there is room for some seconds of samples only.

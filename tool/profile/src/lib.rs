@@ -6,7 +6,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `profile` | what a run told, as everything that is shown is formed of |
-//! | `collect` | from recordings to a profile, while the program runs |
+//! | `collect` | from recordings to a profile, or to statistics, while the program runs |
 //! | `futex` | from what the kernel tells of futex calls to a profile |
 //! | `stacks` | frames and stacks with names, which both of these look up |
 //! | `sums`, `order` | what waits add up to; the order of locks, with names that tell them apart |
@@ -67,6 +67,7 @@ pub use futex::{FutexCollector, FutexSnapshot, Namer};
 pub use group::grouped;
 pub use input::{is_profile, read_profile};
 pub use names::kind_of;
+pub use ondeck_record::stats::Snapshot as Statistics;
 pub use page::page;
 pub use profile::{
     Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, LockOrder, Noise, OrderStep, Origin, Process,

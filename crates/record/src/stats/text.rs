@@ -54,7 +54,7 @@ impl Snapshot {
                 write_histogram(to, name, label, histogram(lock))?;
             }
         }
-        let (name, help) = ("ondeck_lock_missed_total", "Waits and holds that were not counted: too many locks.");
+        let (name, help) = ("ondeck_lock_missed_total", "Waits and holds that were not counted, for want of room.");
         writeln!(to, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {}", self.missed)
     }
 }

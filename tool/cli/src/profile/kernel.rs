@@ -1,6 +1,7 @@
 //! `ondeck profile --futex` and `--pid`: what the kernel tells of futex calls.
 
 use super::outputs::Outputs;
+use super::recorded::Purpose;
 use super::run::{begun, exit_code, now_ns, refused};
 use super::signals::{Orders, end_at_once, ignore_faults};
 use crate::args::ProfileArgs;
@@ -30,7 +31,7 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     if std::env::var_os("SUDO_UID").is_some() {
         say("note: the program runs as root. To watch it as it is, start it yourself and use --pid");
     }
-    let orders = Orders::of_program()?;
+    let orders = Orders::of_program(Purpose::Profile)?;
     let run = begun(&args.command);
     let held = PausedProcess::new(command).map_err(cannot)?;
     ignore_faults();

@@ -2,7 +2,7 @@
 //!
 //! | signal | what is done |
 //! |---|---|
-//! | SIGUSR2 | a snapshot |
+//! | SIGUSR2 | a snapshot, unless it is for statistics that the program runs: then as others |
 //! | sent by the kernel, as for a key of the terminal | nothing: the program gets it too |
 //! | sent by the program or a descendant of it | nothing: sent to their process group, the program has it already |
 //! | sent by anybody else | it is passed on to the program |
@@ -13,6 +13,7 @@
 //! If the sender has ended before we look, it counts as somebody else. The signals 32 and 33 belong to the C library, which
 //! lets nobody catch them.
 
+use super::recorded::Purpose;
 use crate::exit::Exit;
 use crate::terminal::say;
 use ondeck_trace::process::parent;
@@ -48,42 +49,28 @@ struct ReceivedSignal {
     is_from_outside: bool,
 }
 
-pub(super) struct Orders(Receiver<ReceivedSignal>);
+pub(super) struct Orders {
+    told: Receiver<ReceivedSignal>,
+    /// Whether SIGUSR2 is one for us, whoever sends it.
+    has_snapshots: bool,
+}
 
 impl Orders {
     /// To be called before the program is started.
-    pub(super) fn of_program() -> Result<Self, Exit> {
-        Orders::listen(|signal| !is_ignored(signal))
+    pub(super) fn of_program(purpose: Purpose) -> Result<Self, Exit> {
+        let has_snapshots = purpose == Purpose::Profile;
+        let told = listen_to(|signal| (has_snapshots && signal == SIGUSR2) || !is_ignored(signal))?;
+        Ok(Orders { told, has_snapshots })
     }
 
     /// The same if no program of ours is meant by any.
     pub(super) fn of_ours() -> Result<Self, Exit> {
-        Orders::listen(|_| true)
-    }
-
-    fn listen(is_wanted: impl Fn(i32) -> bool) -> Result<Self, Exit> {
-        let can_be_caught = |signal: &i32| !(32..libc::SIGRTMIN()).contains(signal);
-        let signals = (1..=libc::SIGRTMAX()).filter(can_be_caught).filter(|signal| {
-            !FAULTS.contains(signal) && !LEFT_ALONE.contains(signal) && (*signal == SIGUSR2 || is_wanted(*signal))
-        });
-        let mut signals = SignalsInfo::<WithOrigin>::new(signals).map_err(cannot_listen)?;
-        let (tell, told) = channel();
-        // In a thread of its own, which looks for the sender at once: it may be about to end.
-        let listen = move || {
-            for origin in &mut signals {
-                let is_from_outside = origin.process.is_some_and(|sender| !is_of_ours(sender.pid));
-                if tell.send(ReceivedSignal { signal: origin.signal, is_from_outside }).is_err() {
-                    break;
-                }
-            }
-        };
-        std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(cannot_listen)?;
-        Ok(Orders(told))
+        Ok(Orders { told: listen_to(|_| true)?, has_snapshots: true })
     }
 
     /// Where no program of ours is meant: whether a snapshot is wanted, and whether an end is.
     pub(super) fn snapshot_and_end(&self) -> (bool, bool) {
-        self.0.try_iter().fold((false, false), |(snapshot, end), heard| {
+        self.told.try_iter().fold((false, false), |(snapshot, end), heard| {
             let is_snapshot = matches!(heard.signal, SIGUSR1 | SIGUSR2);
             (snapshot | is_snapshot, end | !is_snapshot)
         })
@@ -98,9 +85,9 @@ impl Orders {
             None
         });
         let mut is_due = false;
-        for heard in self.0.try_iter() {
+        for heard in self.told.try_iter() {
             match heard {
-                ReceivedSignal { signal: SIGUSR2, .. } => is_due = true,
+                ReceivedSignal { signal: SIGUSR2, .. } if self.has_snapshots => is_due = true,
                 ReceivedSignal { signal, is_from_outside: true } if ended.is_none() => {
                     // SAFETY: takes numbers only; our own child, which has not been waited for.
                     unsafe { libc::kill(program.id().cast_signed(), signal) };
@@ -110,6 +97,27 @@ impl Orders {
         }
         (is_due, ended)
     }
+}
+
+/// Hears of the signals that can be caught, end somebody, and are wanted.
+fn listen_to(is_wanted: impl Fn(i32) -> bool) -> Result<Receiver<ReceivedSignal>, Exit> {
+    let can_be_caught = |signal: &i32| !(32..libc::SIGRTMIN()).contains(signal);
+    let signals = (1..=libc::SIGRTMAX())
+        .filter(can_be_caught)
+        .filter(|signal| !FAULTS.contains(signal) && !LEFT_ALONE.contains(signal) && is_wanted(*signal));
+    let mut signals = SignalsInfo::<WithOrigin>::new(signals).map_err(cannot_listen)?;
+    let (tell, told) = channel();
+    // In a thread of its own, which looks for the sender at once: it may be about to end.
+    let listen = move || {
+        for origin in &mut signals {
+            let is_from_outside = origin.process.is_some_and(|sender| !is_of_ours(sender.pid));
+            if tell.send(ReceivedSignal { signal: origin.signal, is_from_outside }).is_err() {
+                break;
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(cannot_listen)?;
+    Ok(told)
 }
 
 /// From here on, a fault that somebody sends to the program's group does not end us. What is started later inherits that.

@@ -43,7 +43,7 @@ pub(super) struct Program {
 
 impl Program {
     pub(super) fn start(args: &TopArgs) -> Result<Program, Exit> {
-        let directory = directory(args.recorder.max_mb)?;
+        let directory = directory(args.recorder.max_mb, "--max-mb")?;
         let launch = args.recorder.launch(&args.command, directory.path());
         let mut command = prepare(&launch).map_err(|refusal| not_recorded(refusal, &args.command))?;
         redirect(&mut command, args)?;

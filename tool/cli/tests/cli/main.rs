@@ -20,6 +20,7 @@ mod runs;
 mod sanitized;
 mod signals;
 mod sim;
+mod stats;
 #[path = "../support/mod.rs"]
 mod support;
 mod texts;

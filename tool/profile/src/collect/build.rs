@@ -1,6 +1,7 @@
 //! The profile of what was taken until now: with names.
 
 mod nestings;
+pub(super) mod parts;
 mod stacks;
 mod why;
 
@@ -188,7 +189,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn add(&mut self, number: usize, recording: &Recording) -> Result<(), ReadError> {
+    /// A recording, to look things up in it.
+    fn image<'r>(&mut self, number: usize, recording: &'r Recording) -> Result<Image<'r>, ReadError> {
         let about = recording.contents.about();
         let process = self.process(
             Process {
@@ -205,8 +207,11 @@ impl<'a> Builder<'a> {
         let looked_at = recording.looked_at.as_deref();
         let modules: Vec<Module> = modules.map(|one| module(one, looked_at)).collect();
         let names = recording.contents.names()?;
-        let mut image =
-            Image { recording, number, process, modules, names, stacks: HashMap::new(), callees: HashMap::new() };
+        Ok(Image { recording, number, process, modules, names, stacks: HashMap::new(), callees: HashMap::new() })
+    }
+
+    fn add(&mut self, number: usize, recording: &Recording) -> Result<(), ReadError> {
+        let mut image = self.image(number, recording)?;
         let mut locks = recording.contents.locks()?;
         let under_way = recording.under_way();
         locks.extend(recording.only_under_way(&locks, &under_way));

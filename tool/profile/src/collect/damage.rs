@@ -90,6 +90,9 @@ fn profile(directory: &Path, run: Run) -> crate::Profile {
     collector.take(now);
     let profile = collector.profile(now);
     show(&profile);
+    let mut text = String::new();
+    collector.statistics().prometheus(&mut text).unwrap();
+    assert!(text.contains("ondeck_lock_missed_total"), "{text}");
     profile
 }
 

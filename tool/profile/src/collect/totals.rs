@@ -3,6 +3,7 @@
 use super::causes::Sums;
 use super::holders::Shares;
 use super::stack::Stack;
+use super::tally::Tally;
 use crate::sums::{Lengths, Sites, Sum, Waits};
 use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
@@ -29,6 +30,7 @@ pub(crate) struct Totals {
     pub(crate) notifications_of_all: f64,
     /// Waits that began right after another one.
     pub(crate) again: f64,
+    pub(crate) tally: Tally,
 }
 
 impl Totals {
@@ -48,6 +50,7 @@ impl Totals {
         match event::plain(sample.event) {
             event::CHARGE => {
                 self.holders.add(stack, weight, ns);
+                self.tally.known_hold(sample.lengths[0]);
                 self.causes.held(stack, weight, ns, sample.lengths[0], did);
             }
             event::HANDING_ON => {
@@ -59,6 +62,7 @@ impl Totals {
                 self.takes.add(weight, ns);
                 self.takers.add(stack, weight, ns);
                 self.hold_lengths.add(weight, ns);
+                self.tally.hold(weight, ns);
             }
             event::TRIED => self.tries.add(stack, weight, 0),
             event::NOTIFY => {
@@ -69,6 +73,7 @@ impl Totals {
             what if is_lock_wait(what) || what == event::CONDITION => {
                 self.again += if sample.event & event::AGAIN != 0 { weight } else { 0.0 };
                 self.waits.add(thread, at, ns, weight);
+                self.tally.wait(weight, ns, what == event::GAVE_UP);
                 self.waiters.add(stack, weight, ns);
             }
             _ => {}

@@ -1,0 +1,84 @@
+//! A program that runs as our child, and what it records.
+
+use super::run::{begun, now_ns};
+use super::signals::{Orders, ignore_faults_beside};
+use crate::exit::Exit;
+use crate::terminal::say;
+use ondeck_profile::Collector;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// What a program is recorded for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A profile, of which SIGUSR2 asks for a snapshot.
+    Profile,
+    /// Statistics, for which nobody has to know who holds the locks. All signals are the program's.
+    Statistics,
+}
+
+pub(crate) struct RecordedProgram {
+    pub(crate) child: Child,
+    pub(crate) collector: Collector,
+    orders: Orders,
+    purpose: Purpose,
+}
+
+impl RecordedProgram {
+    /// Starts what `words` name, as `command`.
+    pub(crate) fn start(
+        mut command: Command,
+        words: &[OsString],
+        directory: &Path,
+        purpose: Purpose,
+    ) -> Result<Self, Exit> {
+        let orders = Orders::of_program(purpose)?;
+        let run = begun(words);
+        let name = PathBuf::from(command.get_program());
+        let cannot = |error| Exit::OfProgram(format!("{}: {error}", name.display()), 126);
+        ignore_faults_beside(&mut command);
+        let child = command.spawn().map_err(cannot)?;
+        let mut collector = Collector::new(directory, run);
+        if purpose == Purpose::Profile {
+            collector.begins_with(child.id());
+        }
+        Ok(RecordedProgram { child, collector, orders, purpose })
+    }
+
+    /// Reads what is recorded until the program ends, and calls `tell` at each interval, or when a signal asks for that. Other
+    /// signals to us are the program's.
+    pub(crate) fn watch(&mut self, every: Option<Duration>, mut tell: impl FnMut(&mut Collector, u64)) -> ExitStatus {
+        const GAP: Duration = Duration::from_millis(50);
+        let mut next = every.map(|every| Instant::now() + every);
+        loop {
+            self.collector.take(now_ns());
+            let (is_wanted, ended) = self.orders.snapshot_and_end_of(&mut self.child);
+            if let Some(status) = ended {
+                return status;
+            }
+            let is_due = is_wanted || next.is_some_and(|next| Instant::now() >= next);
+            if is_due {
+                let now = now_ns();
+                self.collector.take(now);
+                tell(&mut self.collector, now);
+                next = every.map(|every| Instant::now() + every);
+            }
+            match self.purpose {
+                Purpose::Profile => self.collector.watch(GAP, now_ns),
+                Purpose::Statistics => std::thread::sleep(GAP),
+            }
+        }
+    }
+
+    /// Says so if no process has recorded.
+    pub(crate) fn warn_if_nothing(&self) {
+        if self.collector.is_empty() {
+            say(
+                "warning: nothing was recorded. The program ended before its libraries were loaded, or it cannot write to \
+                 the directory of recordings.",
+            );
+        }
+    }
+}

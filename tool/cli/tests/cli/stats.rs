@@ -1,0 +1,176 @@
+//! `ondeck run --stats`: what is in the file is true and can be read, at any time, and the program runs as without it.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+mod exposition;
+
+use crate::support::programs::{compiled, library};
+use crate::support::{Run, Scratch, command, failed, signal, takes, until};
+use crate::usage::refused;
+use exposition::Exposition;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// `ondeck run --stats` with the library.
+fn run(file: &str, flags: &[&str], words: &[&str]) -> Command {
+    command(&[&["run", "--library", library(), "--stats", file], flags, &["--"], words].concat())
+}
+
+fn finished(command: &mut Command) -> Run {
+    crate::support::run(command)
+}
+
+/// What is in the file.
+#[track_caller]
+fn read(file: &str) -> Exposition {
+    Exposition::read(&std::fs::read_to_string(file).unwrap())
+}
+
+/// Starts it and reads the file until it ends. The last text, and how many texts differed from the one before.
+#[track_caller]
+fn watched(file: &str, command: &mut Command, code: i32) -> (Exposition, usize) {
+    let mut child = command.spawn().unwrap();
+    let (mut last, mut n) = (Exposition::default(), 0);
+    let mut look = || {
+        if !Path::new(file).exists() {
+            return;
+        }
+        let now = read(file);
+        assert_eq!(now.lost_since(&last), [""; 0]);
+        n += usize::from(now.samples != last.samples);
+        last = now;
+    };
+    let status = loop {
+        look();
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    look();
+    assert_eq!(status.code(), Some(code));
+    (last, n)
+}
+
+#[test]
+fn waits_are_counted_in_all_processes_while_they_run() {
+    const ROUNDS: u32 = 10;
+    const PROCESSES: u32 = 3;
+    let program = compiled("known.c", &[]);
+    let [rounds, processes] = [ROUNDS, PROCESSES].map(|n| n.to_string());
+    for flags in [&[][..], &["--lock", "glibc"]] {
+        let scratch = Scratch::new();
+        let file = scratch.path("locks.prom");
+        let mut command = run(&file, &[&["--every", "100ms"], flags].concat(), &[&program, &rounds, &processes]);
+        let (last, n_texts) = watched(&file, &mut command, 7);
+        // The first, one while it ran, and the last.
+        assert!(n_texts > 2, "{n_texts}");
+        assert_eq!((last.locks(), scratch.names()), (vec!["cache"], vec!["locks.prom".to_owned()]));
+        let cache = ("lock", "cache");
+        let value = |name: &str| last.value(&format!("ondeck_lock_{name}"), &[cache]);
+        let until = |limit| last.value("ondeck_lock_wait_seconds_bucket", &[cache, ("le", limit)]);
+        let waits = f64::from(PROCESSES * (ROUNDS + 1));
+        assert_eq!((value("waits_total"), value("gave_up_total")), (waits, f64::from(PROCESSES)));
+        // Only who gives up waits for less than 50 ms, and that is 10 ms.
+        assert_eq!((until("0.003"), until("+Inf")), (0.0, waits));
+        assert!(until("0.03") <= f64::from(PROCESSES), "{last:?}");
+        let least_s = 0.03 * f64::from(PROCESSES * ROUNDS);
+        assert!((least_s..100.0 * least_s).contains(&value("wait_seconds_sum")), "{last:?}");
+        assert!((0.03..value("wait_seconds_sum")).contains(&value("longest_wait_seconds")), "{last:?}");
+        assert!(value("longest_hold_seconds") >= 0.03, "{last:?}");
+        let now = ["waiting_threads", "oldest_wait_seconds"].map(value);
+        assert_eq!((now, last.value("ondeck_lock_missed_total", &[])), ([0.0; 2], 0.0));
+    }
+}
+
+#[test]
+fn a_thread_that_waits_for_ever_is_told() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let program = compiled("circle.c", &[]);
+    let mut child = run(&file, &["--every", "100ms"], &[&program]).stderr(Stdio::null()).spawn().unwrap();
+    let waits = |read: &Exposition| {
+        let oldest = |lock: &&str| read.value("ondeck_lock_oldest_wait_seconds", &[("lock", lock)]) > 0.5;
+        read.locks().iter().filter(|lock| oldest(lock)).count()
+    };
+    until("both", || Path::new(&file).exists() && waits(&read(&file)) == 2);
+    let stuck = read(&file);
+    for lock in stuck.locks() {
+        assert_eq!(stuck.value("ondeck_lock_waiting_threads", &[("lock", lock)]), 1.0);
+        // That wait is not over.
+        assert_eq!(stuck.value("ondeck_lock_waits_total", &[("lock", lock)]), 0.0);
+    }
+    signal(&child, libc::SIGTERM);
+    assert_eq!(child.wait().unwrap().code(), Some(128 + libc::SIGTERM));
+}
+
+#[test]
+fn the_file_is_there_before_the_program_and_says_what_there_will_be() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let run = finished(&mut run(&file, &[], &["sh", "-c", &format!("cat {file}; echo $ONDECK_RECORD >&2; exit 42")]));
+    let first = Exposition::read(&run.stdout);
+    assert_eq!((run.code, first.samples.len()), (Some(42), 1), "{}", run.stderr);
+    assert_eq!(first.kinds["ondeck_lock_wait_seconds"], "histogram");
+    assert_eq!(first.value("ondeck_lock_missed_total", &[]), 0.0);
+    assert_eq!(read(&file).kinds, first.kinds);
+    let recordings = run.stderr.trim();
+    assert!(recordings.contains("ondeck-") && !Path::new(recordings).exists(), "{recordings}");
+}
+
+#[test]
+fn signals_are_the_programs_own() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let group = finished(run(&file, &["--lock", "glibc"], &[&compiled("group.c", &[])]).process_group(0));
+    assert_eq!((group.code, group.stdout.as_str(), group.stderr.as_str()), (Some(7), "", ""));
+    // Also the one that asks others for a snapshot.
+    let mut child = run(&file, &[], &["sleep", "600"]).process_group(0).spawn().unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    until("the program", || takes(&child, &[libc::SIGUSR2]) && !std::fs::read_to_string(&children).unwrap().is_empty());
+    signal(&child, libc::SIGUSR2);
+    assert_eq!(child.wait().unwrap().code(), Some(128 + libc::SIGUSR2));
+}
+
+#[test]
+fn a_file_that_can_no_longer_be_written_is_one_warning() {
+    let scratch = Scratch::new();
+    let directory = scratch.path("metrics");
+    std::fs::create_dir(&directory).unwrap();
+    let file = format!("{directory}/locks.prom");
+    let script = format!("rm -r {directory}; sleep 0.6; exit 3");
+    let gone = finished(&mut run(&file, &["--every", "100ms"], &["sh", "-c", &script]));
+    failed(&gone, 3, &["warning: --stats: cannot write ", "metrics/locks.prom", "The program goes on"]);
+    // It is written again once that is possible.
+    std::fs::create_dir(&directory).unwrap();
+    let script = format!("rm -r {directory}; sleep 0.4; mkdir {directory}; sleep 0.4");
+    let back = finished(&mut run(&file, &["--every", "100ms"], &["sh", "-c", &script]));
+    failed(&back, 0, &["warning: "]);
+    assert_eq!(read(&file).samples.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_the_program_starts() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let echo = ["--", "echo", "started"];
+    let missing = scratch.path("none/locks.prom");
+    for (flags, words) in [
+        (&["--stats", &missing][..], &["--stats: cannot write ", "none/locks.prom", "No such file"][..]),
+        (&["--stats", &scratch.path("")], &["--stats: cannot write ", "it is a directory"]),
+        (&["--stats", "-"], &["--stats -: ", "accepted: a file"]),
+        (&["--stats", "/dev/null"], &["--stats /dev/null: ", "accepted: a file"]),
+        (&["--every", "1s"], &["--every needs a file", "accepted: ", "--stats FILE.prom"]),
+        (&["--stats", &file, "--every", "0s"], &["--every", "accepted: a time from 100ms"]),
+        (&["--stats", &file, "--every", "15"], &["--every", "accepted: a time from 100ms"]),
+        (&["--stats", &file, "--lock", "std-port"], &["--lock std-port cannot be recorded", "accepted: glibc, ondeck"]),
+        (&["--stats"], &["--stats <FILE.prom>"]),
+    ] {
+        let flags = [&["run", "--library", library()], flags].concat();
+        refused(&[&flags[..], if flags.ends_with(&["--stats"]) { &[] } else { &echo }].concat(), words);
+    }
+    let none = finished(&mut run(&file, &[], &["no-such-program-at-all"]));
+    failed(&none, 127, &["no-such-program-at-all", "PATH"]);
+    assert!(!Path::new(&file).exists());
+}

@@ -1,0 +1,95 @@
+//! Statistics of what was taken until now, in the form in which a program has them of itself.
+//!
+//! They are for runs of months. So processes that have ended are added up and forgotten, and there is an end to the number of
+//! locks that are told apart.
+
+use super::Collector;
+use super::build::parts::{OTHERS, parts};
+use super::tally::Tally;
+use ondeck_record::stats::Snapshot;
+use std::collections::BTreeMap;
+
+/// So many locks are told apart: each is some forty lines wherever statistics are kept.
+const MOST: usize = 511;
+
+/// What is known of processes that have ended.
+#[derive(Default)]
+pub(super) struct Ended {
+    /// Of all locks that were ever waited for, by what they are called.
+    locks: BTreeMap<String, Tally>,
+    n_processes: u64,
+    missed: u64,
+}
+
+impl Ended {
+    pub(super) fn is_empty(&self) -> bool {
+        self.n_processes == 0
+    }
+
+    /// How a lock is called here, which threads have waited for or not; `None` as long as none has for any that is called so.
+    fn label(&mut self, label: String, is_waited_for: bool) -> Option<String> {
+        if self.locks.contains_key(&label) {
+            return Some(label);
+        }
+        let label = if self.locks.len() < MOST { label } else { OTHERS.to_owned() };
+        if is_waited_for {
+            self.locks.entry(label.clone()).or_default();
+        }
+        self.locks.contains_key(&label).then_some(label)
+    }
+}
+
+impl Collector {
+    /// What the program has told until now of the locks that its threads have waited for, in all processes. Counts never
+    /// decrease. Processes that have ended are forgotten: a [`profile`](Self::profile) is without them from here on.
+    pub fn statistics(&mut self) -> Snapshot {
+        let of_recordings = self.recordings.iter().zip(parts(&mut self.symbols, &self.recordings));
+        let mut parts: Vec<(String, Tally, bool)> = of_recordings
+            .flat_map(|(recording, parts)| parts.into_iter().map(|(label, tally)| (label, tally, recording.is_closed)))
+            .collect();
+        // Those that were waited for first: the others count if they are called like one of these.
+        parts.sort_by_key(|(_, tally, _)| !tally.is_waited_for());
+        let mut missed = 0;
+        let mut live: BTreeMap<String, Tally> = BTreeMap::new();
+        for (label, tally, has_ended) in parts {
+            let Some(label) = self.ended.label(label, tally.is_waited_for()) else { continue };
+            let of_ended = has_ended.then(|| self.ended.locks.get_mut(&label)).flatten();
+            of_ended.unwrap_or_else(|| live.entry(label).or_default()).add(&tally);
+        }
+        for recording in &self.recordings {
+            let lost = recording.dropped.samples.saturating_add(recording.dropped.locks);
+            let sum = if recording.is_closed { &mut self.ended.missed } else { &mut missed };
+            *sum = sum.saturating_add(lost);
+        }
+        let n_before = self.recordings.len();
+        self.recordings.retain(|recording| !recording.is_closed);
+        self.ended.n_processes += (n_before - self.recordings.len()) as u64;
+        let mut snapshot = Snapshot::default();
+        for (label, ended) in &self.ended.locks {
+            let mut tally = ended.clone();
+            tally.add(live.get(label).unwrap_or(&Tally::default()));
+            snapshot.locks.push(tally.statistics(label));
+        }
+        snapshot.missed = self.ended.missed.saturating_add(missed);
+        snapshot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_has_a_line_from_its_first_wait_on_if_there_is_room() {
+        let mut ended = Ended::default();
+        assert_eq!(ended.label("cache".to_owned(), false), None);
+        for at in 0..MOST + 2 {
+            let expected = if at < MOST { at.to_string() } else { OTHERS.to_owned() };
+            assert_eq!(ended.label(at.to_string(), true), Some(expected));
+        }
+        // What there is room for stays, and the rest has one line together.
+        assert_eq!(ended.label("7".to_owned(), false).as_deref(), Some("7"));
+        assert_eq!(ended.label("cache".to_owned(), false).as_deref(), Some(OTHERS));
+        assert_eq!(ended.locks.len(), MOST + 1);
+    }
+}
