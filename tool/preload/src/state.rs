@@ -76,7 +76,7 @@ pub(crate) const fn records_known(state: u32) -> bool {
 #[inline(always)]
 pub(crate) const fn leaves_all(state: u32) -> bool {
     const EITHER: u32 = GLIBC ^ GLIBC_KNOWN;
-    state & (CHOICES | RECORDED | ASKED) & !EITHER == GLIBC
+    state & (CHOICES | RECORDED | ORDER | ASKED) & !EITHER == GLIBC
 }
 
 /// What a thread keeps of the state of a process where the C library's mutexes are known and recorded differs from that
