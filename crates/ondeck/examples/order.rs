@@ -1,5 +1,5 @@
 //! Mutexes that are taken in some order, by threads that run one after the other. The argument says which: `pair`, `circle`,
-//! `gate`, `try`, `condition` or `sorted`.
+//! `gate`, `try`, `condition`, `sorted` or `again`.
 //!
 //! Run with `--features record`, under `ondeck profile --order`.
 
@@ -55,6 +55,14 @@ fn sorted() {
     }
 }
 
+/// At the same places one after the other: they are never the same two.
+fn again() {
+    let mut all = [Mutex::new(0), Mutex::new(0)];
+    both(&all[0], &all[1]);
+    all = [Mutex::new(0), Mutex::new(0)];
+    both(&all[1], &all[0]);
+}
+
 fn main() {
     let case = std::env::args().nth(1).unwrap_or_default();
     let acts: &[fn()] = match case.as_str() {
@@ -64,7 +72,8 @@ fn main() {
         "try" => &[cache_then_table, tries],
         "condition" => &[waits, || both(&TABLE, &USERS)],
         "sorted" => &[sorted],
-        _ => panic!("{case}: accepted are pair, circle, gate, try, condition and sorted"),
+        "again" => &[again],
+        _ => panic!("{case}: accepted are pair, circle, gate, try, condition, sorted and again"),
     };
     for act in acts {
         std::thread::spawn(*act).join().expect("it does not panic");

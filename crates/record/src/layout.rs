@@ -288,6 +288,8 @@ impl Nesting {
     pub const SHARED: u32 = 1 << 31;
     /// Bits of the number of a gate.
     pub const GATE: u32 = 24;
+    /// In each half of `locks`: that one was acquired to read, and lets further readers in while a writer waits.
+    pub const SHARED: u32 = 1 << 31;
 
     /// The gates in that word, [`NONE`] where there is none.
     pub const fn gates(word: u64) -> [u32; 2] {

@@ -139,6 +139,8 @@ impl Lock {
 pub struct Nesting {
     /// The numbers of the locks, the one that it had first.
     pub locks: [u32; 2],
+    /// Which of them it had, or took, to read, together with all others that read: [`layout::Nesting::SHARED`].
+    pub shared: [bool; 2],
     /// The numbers of the stacks that took them.
     pub stacks: [u32; 2],
     /// Others that it had alone each time, by number; [`layout::NONE`] where there is none.
@@ -407,19 +409,14 @@ impl Reader {
         Ok(waiters)
     }
 
-    /// The locks that were taken while another one was held; none unless orders are recorded.
+    /// The locks that were taken while another one was held; none unless orders are recorded. Of one pair of locks, those
+    /// to read and those alone.
     pub fn nestings(&self) -> Result<Vec<Nesting>, ReadError> {
         const AT_ONCE: u64 = 4096;
-        let halves = |word: u64| [word as u32, (word >> 32) as u32];
-        let nesting = |entry: layout::Nesting| Nesting {
-            locks: halves(entry.locks.into_inner()),
-            stacks: halves(entry.stacks.into_inner()),
-            gates: layout::Nesting::gates(entry.gates.into_inner()),
-        };
         let mut nestings = Vec::new();
         for first in (0..self.nestings.room).step_by(AT_ONCE as usize) {
             let entries = self.entries(self.nestings, first, AT_ONCE.min(self.nestings.room - first))?;
-            nestings.extend(entries.into_iter().map(nesting).filter(|nesting| !nesting.locks.contains(&layout::NONE)));
+            nestings.extend(entries.into_iter().filter_map(nesting));
         }
         Ok(nestings)
     }
@@ -488,6 +485,20 @@ fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
         waiting: entry.waiting.into_inner(),
         lasts_since: entry.lasts_since.into_inner(),
     })
+}
+
+/// `None` if the entry is not in use, or still being written.
+fn nesting(entry: layout::Nesting) -> Option<Nesting> {
+    use layout::Nesting as Entry;
+    let halves = |word: u64| [word as u32, (word >> 32) as u32];
+    let (locks, gates) = (halves(entry.locks.into_inner()), entry.gates.into_inner());
+    let nesting = Nesting {
+        locks: locks.map(|lock| lock & !Entry::SHARED),
+        shared: locks.map(|lock| lock & Entry::SHARED != 0),
+        stacks: halves(entry.stacks.into_inner()),
+        gates: Entry::gates(gates),
+    };
+    (gates & Entry::SEEN != 0 && !nesting.locks.contains(&layout::NONE)).then_some(nesting)
 }
 
 fn sample(slot: layout::Slot) -> Option<Sample> {

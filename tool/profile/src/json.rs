@@ -2,6 +2,7 @@
 
 use crate::names::shown;
 use crate::profile::{Condition, Histogram, Lock, Profile, Site, VERSION, WaitObject};
+use ondeck_report::wording::counted;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -91,7 +92,14 @@ fn fault(profile: &Profile) -> Option<String> {
     };
     let mut others = causes().filter_map(|cause| cause.other).chain(profile.stuck.iter().map(|one| one.on));
     let other = others.find_map(unknown);
-    frame.or(process).or(stack).or(other).or_else(|| endless(profile)).or_else(|| impossible(profile))
+    let found = frame.or(process).or(stack).or(other);
+    found.or_else(|| no_circle(profile)).or_else(|| endless(profile)).or_else(|| impossible(profile))
+}
+
+/// Two locks in both orders are two steps.
+fn no_circle(profile: &Profile) -> Option<String> {
+    let odd = profile.order.iter().find(|order| order.steps.len() < 2)?;
+    Some(format!("has a circle of locks with {}, where 2 are the fewest", counted(odd.steps.len(), "step")))
 }
 
 /// All stacks of all sites have no more frames in profiles of programs. What is made of a profile goes through each.
@@ -229,6 +237,18 @@ mod tests {
         ] {
             let error = with(pointer, 99.into());
             assert!(error.contains(what), "{pointer}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_circle_of_locks_has_two_steps_or_more() {
+        let step = serde_json::json!({"held": "a", "held_stack": 0, "taken": "b", "taken_stack": 1});
+        for (steps, what) in [(vec![], "0 steps"), (vec![step], "1 step")] {
+            let error = with("/order/0/steps", steps.into());
+            assert!(
+                error.starts_with(&format!("has a circle of locks with {what}, where 2 are the fewest;")),
+                "{error}"
+            );
         }
     }
 

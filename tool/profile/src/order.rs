@@ -21,9 +21,9 @@ pub(crate) fn tell_all_apart(profile: &mut Profile) {
     tell_apart(conditions.map(|one| (Some(one.address), pid(one.process), &mut one.name)));
 }
 
-/// Gives an address to names that are not unique, the process to those of one address, and a number to those of one address
+/// Makes names unique, each with the address and the process of what it names. Gives an address to names that are not unique, the process to those of one address, and a number to those of one address
 /// at different times.
-fn tell_apart<'a>(names: impl Iterator<Item = (Option<u64>, u32, &'a mut String)>) {
+pub(crate) fn tell_apart<'a>(names: impl Iterator<Item = (Option<u64>, u32, &'a mut String)>) {
     let mut names: Vec<(Option<u64>, u32, &mut String)> = names.collect();
     for round in 0..3 {
         let mut counts: HashMap<String, usize> = HashMap::new();

@@ -72,12 +72,16 @@ pub struct LockOrder {
     pub first: String,
     /// The one that is taken meanwhile.
     pub second: String,
-    /// Whether these were the same locks each time. Else they were of the same kinds only.
+    /// Whether these were the same locks each time.
     pub same_objects: bool,
-    /// How many circles of such locks there are.
+    /// Whether these were the same locks, or later ones at the same addresses. Else they were of the same kinds only.
+    pub same_addresses: bool,
+    /// How many circles of such locks there are in that process.
     pub count: u32,
-    /// Index of the process in [`Profile::processes`].
+    /// Index of the process in [`Profile::processes`]; of several, one.
     pub process: u32,
+    /// How many processes have locks of these kinds in such a circle.
+    pub processes: u32,
     /// The steps, of which each takes what the next one holds: two for a pair in both orders.
     pub steps: Vec<OrderStep>,
 }
@@ -85,7 +89,7 @@ pub struct LockOrder {
 /// A lock that is taken while another one is held.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OrderStep {
-    /// The lock that is held, as in [`LockOrder::first`].
+    /// The lock that is held, as in [`LockOrder::first`]. No two kinds have one name.
     pub held: String,
     /// Where that was taken, as an index in [`Profile::stacks`], if that is known.
     pub held_stack: Option<u32>,

@@ -179,9 +179,9 @@ fn causes(profile: &Profile, found: &Findings, width: usize) -> String {
 /// Locks that are taken in both orders.
 fn orders(profile: &Profile, found: &Findings, width: usize) -> String {
     let mut text = String::new();
-    for (sentence, taken) in order::told(profile).into_iter().take(MOST_ORDERS) {
+    for (at, (sentence, taken)) in order::told(profile).into_iter().take(MOST_ORDERS).enumerate() {
         // The first may be the verdict.
-        if !found.verdict.starts_with(&sentence) {
+        if at > 0 || !found.verdict.starts_with(&sentence) {
             text += &format!("\n{}", wrap("", &plain(&sentence), width));
         }
         text += &stacks(profile, &taken, width);

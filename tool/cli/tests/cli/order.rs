@@ -108,6 +108,17 @@ fn a_rust_programs_own_mutexes_tell_their_order() {
     }
 }
 
+/// A mutex of Rust does not tell when it is gone.
+#[test]
+fn a_later_lock_at_the_same_address_is_not_told_as_the_same_one() {
+    let program = recording_example("ondeck", "order");
+    for (case, same_objects) in [("pair", true), ("again", false)] {
+        let profile = in_order("glibc", &program, case);
+        let [order] = &profile.order[..] else { panic!("{case}: {:?}", profile.order) };
+        assert_eq!((order.same_objects, order.same_addresses), (same_objects, true), "{case}: {order:?}");
+    }
+}
+
 #[test]
 fn nothing_is_told_unless_it_is_asked_for() {
     let (profile, _) = recorded(&[], &[&compiled("order.c", &[]), "pair"]);

@@ -62,7 +62,7 @@ impl Collector {
             locks: builder.locks,
             conditions: builder.conditions,
             stuck: builder.stuck,
-            order: builder.order,
+            order: builder.order.sorted(),
             notes: problems,
             ..self.run.profile(self.run.started_ns.saturating_add(since.from()), now_ns)
         };
@@ -168,7 +168,7 @@ struct Builder<'a> {
     conditions: Vec<Condition>,
     /// Threads that still wait; their locks are numbers of addresses.
     stuck: Vec<crate::profile::Stuck>,
-    order: Vec<crate::profile::LockOrder>,
+    order: nestings::Orders,
     /// Addresses whose locks are looked up at the end.
     addressed: IndexSet<(u32, u64)>,
 }
@@ -184,7 +184,7 @@ impl<'a> Builder<'a> {
             locks: Vec::new(),
             conditions: Vec::new(),
             stuck: Vec::new(),
-            order: Vec::new(),
+            order: nestings::Orders::default(),
             addressed: IndexSet::new(),
         }
     }

@@ -96,6 +96,61 @@ fn profile(directory: &Path, run: Run) -> crate::Profile {
     profile
 }
 
+/// Where the entries of orders are that are in use.
+fn nestings(bytes: &[u8]) -> Vec<usize> {
+    let start = word(bytes, offset_of!(Header, nestings)) as usize;
+    let room = word(bytes, offset_of!(Header, nestings) + 8) as usize;
+    let all = (0..room).map(|entry| start + entry * size_of::<Nesting>());
+    all.filter(|at| word(bytes, *at) != 0).collect()
+}
+
+/// Each of two locks was taken while the other one was held.
+#[test]
+fn orders_of_readers_and_those_that_are_being_written_are_none() {
+    let whole = recording();
+    let [one, other] = nestings(&whole)[..] else { panic!("it has told two orders") };
+    let n_orders = |changes: &[(usize, u64)]| {
+        let mut bytes = whole.clone();
+        for (at, bits) in changes {
+            let word = word(&bytes, *at) ^ bits;
+            bytes[*at..*at + 8].copy_from_slice(&word.to_le_bytes());
+        }
+        collected(&bytes).order.len()
+    };
+    let [held, taken] = [u64::from(Nesting::SHARED), u64::from(Nesting::SHARED) << 32];
+    for (changes, expected) in [
+        (&[][..], 1),
+        (&[(one, held)], 1),
+        (&[(one, taken)], 1),
+        // What the one wants to read, the other one reads.
+        (&[(one, taken), (other, held)], 0),
+        (&[(one, held), (other, taken)], 0),
+        (&[(one, held), (other, held)], 1),
+        (&[(one, held | taken), (other, held | taken)], 0),
+        (&[(one + offset_of!(Nesting, gates), Nesting::SEEN)], 0),
+    ] {
+        assert_eq!(n_orders(changes), expected, "{changes:?}");
+    }
+}
+
+/// As a test runner's processes: the same program, with locks that nothing tells the end of.
+#[test]
+fn the_order_of_several_processes_is_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bytes = recording();
+    let started_ns = word(&bytes, offset_of!(Header, started_ns));
+    let started_realtime_ns = word(&bytes, offset_of!(Header, started_realtime_ns));
+    for pid in 1_u32..=3 {
+        bytes[offset_of!(Header, pid)..][..4].copy_from_slice(&pid.to_le_bytes());
+        std::fs::write(directory.path().join(format!("{pid}-0.ondeck")), &bytes).unwrap();
+    }
+    let run = Run { command: vec!["p".to_owned()], started_realtime_ns, started_ns, cores: 2 };
+    let profile = profile(directory.path(), run);
+    let [order] = &profile.order[..] else { panic!("{:?}", profile.order) };
+    let certainty = (order.same_objects, order.same_addresses);
+    assert_eq!((profile.processes.len(), order.processes, certainty), (3, 3, (false, true)), "{order:?}");
+}
+
 #[test]
 fn whatever_is_in_a_recording_a_list_comes_of_it() {
     if std::env::var_os("ONDECK_RECORD").is_some() {
@@ -117,9 +172,7 @@ fn whatever_is_in_a_recording_a_list_comes_of_it() {
         let start = word(&whole, at) as usize + skipped;
         start..start + length
     });
-    let nestings = word(&whole, offset_of!(Header, nestings)) as usize;
-    let is_used = |at: &usize| word(&whole, *at) != 0;
-    let nesting = (nestings..).step_by(size_of::<Nesting>()).find(is_used).expect("it has told an order");
+    let nesting = nestings(&whole)[0];
     let numbers = parts.iter().cloned().flatten().chain(nesting..nesting + size_of::<Nesting>());
     for at in header.chain(numbers).step_by(8) {
         for value in EXTREMES {

@@ -66,13 +66,19 @@ fn sentence(profile: &Profile, tops: &Tops, order: &LockOrder) -> String {
     };
     let such = if is_one_kind { ", such as that of their addresses" } else { "" };
     let advice = format!("that do this at once wait for each other for ever. Take the locks in one order{such}");
-    let doubt = match order.same_objects {
-        true => "",
-        false => {
-            ". So far these were different objects of their kinds: if the same ones never meet, this is no deadlock"
+    let doubt = match (order.same_objects, order.same_addresses) {
+        (true, _) => "",
+        (_, true) => {
+            " These may be later locks at the same addresses: the recorder does not see when one is freed. If the same ones \
+             never meet, this is no deadlock."
         }
+        _ => " So far these were different objects of their kinds: if the same ones never meet, this is no deadlock.",
     };
-    format!("{before}{steps}. {threads} {advice}{doubt}.")
+    let where_else = match order.processes {
+        0 | 1 => String::new(),
+        n => format!(" This was seen in {n} processes."),
+    };
+    format!("{before}{steps}. {threads} {advice}.{doubt}{where_else}")
 }
 
 fn stacks(order: &LockOrder) -> Vec<NamedStack> {

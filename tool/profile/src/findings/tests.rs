@@ -391,7 +391,8 @@ fn ordered(locks: &[&str], same_objects: bool) -> Profile {
     };
     let steps: Vec<OrderStep> = (0..locks.len()).map(step).collect();
     let (first, second) = (steps[0].held.clone(), steps[0].taken.clone());
-    Profile { order: vec![LockOrder { first, second, same_objects, count: 1, process: 0, steps }], ..program() }
+    let order = LockOrder { first, second, same_objects, count: 1, processes: 1, steps, ..LockOrder::default() };
+    Profile { order: vec![order], ..program() }
 }
 
 #[test]
@@ -435,4 +436,32 @@ fn circles_of_locks_are_told_as_what_they_are() {
     assert!(many.contains("is held, in `f0` (a.c:10), and so on in a circle, in `f1`"), "{many}");
     let of_kinds = order::told(&ordered(&[one_kind, "b"], true)).remove(0).0;
     assert!(of_kinds.contains("and one of 5 locks made in `main (a.c:7)` is taken while `b` is held"), "{of_kinds}");
+}
+
+#[test]
+fn locks_at_the_same_addresses_may_be_others() {
+    let mut profile = ordered(&["a", "b"], false);
+    profile.order[0].same_addresses = true;
+    let sentence = order::told(&profile).remove(0).0;
+    let doubt = "Take the locks in one order. These may be later locks at the same addresses: the recorder does not see \
+                 when one is freed. If the same ones never meet, this is no deadlock.";
+    assert!(sentence.ends_with(doubt), "{sentence}");
+}
+
+/// Two static locks that are called the same in their files.
+#[test]
+fn locks_of_one_name_are_not_of_one_kind() {
+    let sentence = order::told(&ordered(&["lock at 0x5000", "lock at 0x6000"], true)).remove(0).0;
+    assert!(sentence.starts_with("`lock at 0x6000` is taken while `lock at 0x5000` is held, in `f0`"), "{sentence}");
+}
+
+#[test]
+fn each_order_has_its_sentence_and_says_in_how_many_processes_it_is() {
+    let mut profile = ordered(&["a", "b"], true);
+    profile.order[0].processes = 200;
+    profile.order.push(profile.order[0].clone());
+    let said = order::told(&profile).remove(0).0;
+    assert!(said.ends_with("Take the locks in one order. This was seen in 200 processes."), "{said}");
+    let list = crate::table(&profile, 10_000);
+    assert_eq!(list.matches("`b` is taken while `a` is held").count(), 2, "{list}");
 }

@@ -1,21 +1,27 @@
 //! The locks of a recording that are taken in a circle, by their classes: the locks that are one row of a profile.
 
 use super::{Builder, Image};
-use crate::circles::{Circle, Member, Step, circles};
+use crate::circles::{Circle, Member, Same, Step, circles, turned};
 use crate::collect::meaning;
 use crate::group;
 use crate::names::base;
+use crate::order::tell_apart;
 use crate::profile::{Lock, LockOrder, OrderStep, Origin, Profile, Spot};
 use crate::wrappers::Tops;
+use indexmap::IndexMap;
 use ondeck_record::layout::kind;
 use ondeck_record::read::{self, Nesting, ReadError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Locks of one kind.
 struct Class {
+    /// The same in all processes.
+    key: String,
     /// Of one of them, and of several.
     names: [String; 2],
     n_members: u32,
+    /// Of one of them.
+    address: u64,
 }
 
 impl Class {
@@ -23,6 +29,40 @@ impl Class {
         let [one, several] = &self.names;
         if self.n_members > 1 { format!("{} locks {several}", self.n_members) } else { one.clone() }
     }
+}
+
+/// The names of classes, no two of which have the same.
+fn names(classes: &[Class], pid: u32) -> Vec<String> {
+    let mut names: Vec<String> = classes.iter().map(Class::name).collect();
+    let address = |class: &Class| (class.n_members == 1).then_some(class.address);
+    tell_apart(classes.iter().zip(&mut names).map(|(class, name)| (address(class), pid, name)));
+    names
+}
+
+/// The circles of all recordings, each once, with the processes that have it, by the keys of its classes.
+#[derive(Default)]
+pub(super) struct Orders(IndexMap<Vec<String>, (LockOrder, BTreeSet<u32>)>);
+
+impl Orders {
+    fn add(&mut self, classes: Vec<String>, order: LockOrder) {
+        let (known, processes) = self.0.entry(classes).or_insert_with(|| (order.clone(), BTreeSet::new()));
+        processes.insert(order.process);
+        if doubt(&order) < doubt(known) {
+            *known = order;
+        }
+    }
+
+    /// The most certain first.
+    pub(super) fn sorted(self) -> Vec<LockOrder> {
+        let counted = |(order, of): (LockOrder, BTreeSet<u32>)| LockOrder { processes: of.len() as u32, ..order };
+        let mut all: Vec<LockOrder> = self.0.into_values().map(counted).collect();
+        all.sort_by_key(|order| (doubt(order), order.steps.len()));
+        all
+    }
+}
+
+fn doubt(order: &LockOrder) -> (bool, bool) {
+    (!order.same_objects, !order.same_addresses)
 }
 
 impl Builder<'_> {
@@ -35,21 +75,40 @@ impl Builder<'_> {
         // What was called at a return address is known of one lock.
         image.callees.clear();
         let locks = self.nested(image, &nestings)?;
-        let (classes, members) = self.classes(&locks);
+        let (classes, members) = self.classes(image, &locks);
+        let names = names(&classes, image.recording.contents.about().pid);
         let known = nestings.iter().filter(|nesting| nesting.locks.iter().all(|lock| members.contains_key(lock)));
         let known: Vec<&Nesting> = known.collect();
-        let step = |one: &&Nesting| Step { held: one.locks[0], taken: one.locks[1], gates: one.gates };
+        let step = |one: &&Nesting| {
+            let Nesting { locks: [held, taken], shared, gates, .. } = **one;
+            Step { held, taken, shared, gates }
+        };
         let steps: Vec<Step> = known.iter().map(step).collect();
-        for Circle { steps, same_objects, count } in circles(&steps, &members) {
-            let mut told = Vec::new();
+        for Circle { steps, same, count } in circles(&steps, &members) {
+            let (mut told, mut keys) = (Vec::new(), Vec::new());
             for nesting in steps.into_iter().map(|step| known[step]) {
-                let [held, taken] = nesting.locks.map(|lock| classes[members[&lock].class as usize].name());
+                let [held, taken] = nesting.locks.map(|lock| members[&lock].class as usize);
                 let (held_stack, taken_stack) =
                     (self.stack(image, nesting.stacks[0])?, self.stack(image, nesting.stacks[1])?);
-                told.push(OrderStep { held, held_stack, taken, taken_stack });
+                told.push(OrderStep {
+                    held: names[held].clone(),
+                    held_stack,
+                    taken: names[taken].clone(),
+                    taken_stack,
+                });
+                keys.push(classes[held].key.clone());
             }
-            let (first, second) = (told[0].held.clone(), told[0].taken.clone());
-            self.order.push(LockOrder { first, second, same_objects, count, process: image.process, steps: told });
+            let order = LockOrder {
+                first: told[0].held.clone(),
+                second: told[0].taken.clone(),
+                same_objects: same == Same::Objects,
+                same_addresses: same != Same::Classes,
+                count,
+                process: image.process,
+                processes: 1,
+                steps: told,
+            };
+            self.order.add(turned(keys), order);
         }
         Ok(())
     }
@@ -72,26 +131,66 @@ impl Builder<'_> {
         Ok(locks)
     }
 
-    fn classes(&self, locks: &BTreeMap<u32, Lock>) -> (Vec<Class>, HashMap<u32, Member>) {
+    fn classes(&self, image: &Image, locks: &BTreeMap<u32, Lock>) -> (Vec<Class>, HashMap<u32, Member>) {
         let frames = self.stacks.frames.iter().cloned().collect();
         let profile = Profile { frames, stacks: self.stacks.list.iter().cloned().collect(), ..Profile::default() };
         let tops = Tops::new(&profile);
-        let mut classes: Vec<Class> = Vec::new();
-        let mut numbers: HashMap<String, usize> = HashMap::new();
+        let mut classes: IndexMap<String, Class> = IndexMap::new();
         let mut members = HashMap::new();
         for (number, lock) in locks {
-            let one = base(&lock.name, lock.address).to_owned();
+            let address = lock.address;
+            let one = base(&lock.name, address).to_owned();
             let (key, several) =
-                group::class(&profile, &tops, lock).unwrap_or_else(|| (format!("{:#x}", lock.address), one.clone()));
-            let class = *numbers.entry(key).or_insert(classes.len());
-            if class == classes.len() {
-                classes.push(Class { names: [one, several], n_members: 0 });
-            }
-            classes[class].n_members += 1;
+                group::class(&profile, &tops, lock).unwrap_or_else(|| (format!("{address:#x}"), one.clone()));
+            let new = || Class { key: key.clone(), names: [one, several], n_members: 0, address };
+            let entry = classes.entry(key.clone());
+            let class = entry.index() as u32;
+            entry.or_insert_with(new).n_members += 1;
             let is_first_use = lock.origin.is_none_or(|origin| origin.spot == Spot::FirstSeen);
             let is_vague = is_first_use && group::is_one_of_some(lock);
-            members.insert(*number, Member { class: class as u32, address: lock.address, is_vague });
+            // A static lock stays, and one that is initialised again has another number.
+            let is_static = image.modules.iter().any(|module| (module.start..module.end).contains(&address));
+            members.insert(*number, Member { class, address, is_vague, is_one: is_static || !is_first_use });
         }
-        (classes, members)
+        (classes.into_values().collect(), members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_one_name_are_told_apart() {
+        let class = |name: &str, n_members, address| Class {
+            key: format!("{address}"),
+            names: [name.to_owned(), format!("made in {name}")],
+            n_members,
+            address,
+        };
+        let classes = [class("lock", 1, 0x5000), class("table", 1, 0x5100), class("lock", 1, 0x6000)];
+        assert_eq!(names(&classes, 7), ["lock at 0x5000", "table", "lock at 0x6000"]);
+        let several = [class("new", 2, 0x5000), class("new", 2, 0x6000), class("new", 3, 0x7000)];
+        let names = names(&several, 7);
+        assert!(names[0] != names[1] && names[2] == "3 locks made in new", "{names:?}");
+    }
+
+    #[test]
+    fn orders_of_several_processes_are_one_and_the_most_certain_comes_first() {
+        let mut orders = Orders::default();
+        let mut add = |process, classes: [&str; 2], same_objects, same_addresses| {
+            let order = LockOrder { process, same_objects, same_addresses, ..LockOrder::default() };
+            orders.add(classes.map(str::to_owned).to_vec(), order);
+        };
+        add(0, ["a", "b"], false, false);
+        // Two recordings of one process.
+        add(0, ["a", "b"], false, false);
+        for process in 1..200 {
+            add(process, ["c", "d"], false, process > 1);
+            add(process, ["e", "f"], process > 10, true);
+        }
+        let told = |order: &LockOrder| (order.processes, order.process, order.same_objects, order.same_addresses);
+        let sorted: Vec<_> = orders.sorted().iter().map(told).collect();
+        assert_eq!(sorted, [(199, 11, true, true), (199, 2, false, true), (1, 0, false, false)]);
     }
 }
