@@ -284,11 +284,9 @@ pub struct Nesting {
 impl Nesting {
     /// Its gates are written.
     pub const SEEN: u64 = 1 << 63;
-    /// In each half of `locks`: that one was acquired to read, and lets further readers in while a writer waits.
-    pub const SHARED: u32 = 1 << 31;
     /// Bits of the number of a gate.
     pub const GATE: u32 = 24;
-    /// In each half of `locks`: that one was acquired to read, and lets further readers in while a writer waits.
+    /// In each half of `locks`: that one was acquired to read. Others that read do not wait for it.
     pub const SHARED: u32 = 1 << 31;
 
     /// The gates in that word, [`NONE`] where there is none.
