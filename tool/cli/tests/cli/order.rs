@@ -91,6 +91,9 @@ fn locks_of_one_kind_and_different_objects_are_told_as_such() {
 fn scoped_locks_of_cpp_try_and_guards_do_not() {
     let program = compiled("order.cpp", &["-std=c++17"]);
     assert_eq!(told(&in_order("glibc", &program, "scoped")), []);
+    for lock in ["glibc", "ondeck"] {
+        assert_eq!(told(&in_order(lock, &program, "again")), []);
+    }
     let profile = in_order("glibc", &program, "guards");
     let [(names, true)] = &told(&profile)[..] else { panic!("{:?}", profile.order) };
     assert!(names.contains(&"cache") && names.contains(&"table"), "{names:?}");

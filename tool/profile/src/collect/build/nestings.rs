@@ -9,7 +9,7 @@ use crate::order::tell_apart;
 use crate::profile::{Lock, LockOrder, OrderStep, Origin, Profile, Spot};
 use crate::wrappers::Tops;
 use indexmap::IndexMap;
-use ondeck_record::layout::kind;
+use ondeck_record::layout::{kind, source};
 use ondeck_record::read::{self, Nesting, ReadError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -137,6 +137,8 @@ impl Builder<'_> {
         let tops = Tops::new(&profile);
         let mut classes: IndexMap<String, Class> = IndexMap::new();
         let mut members = HashMap::new();
+        // A new lock has no marks of an old one where these lie in the lock itself.
+        let are_marks_inside = image.recording.contents.about().source == source::LIBRARY;
         for (number, lock) in locks {
             let address = lock.address;
             let one = base(&lock.name, address).to_owned();
@@ -148,9 +150,9 @@ impl Builder<'_> {
             entry.or_insert_with(new).n_members += 1;
             let is_first_use = lock.origin.is_none_or(|origin| origin.spot == Spot::FirstSeen);
             let is_vague = is_first_use && group::is_one_of_some(lock);
-            // A static lock stays, and one that is initialised again has another number.
+            // A static lock stays.
             let is_static = image.modules.iter().any(|module| (module.start..module.end).contains(&address));
-            members.insert(*number, Member { class, address, is_vague, is_one: is_static || !is_first_use });
+            members.insert(*number, Member { class, address, is_vague, is_one: is_static || are_marks_inside });
         }
         (classes.into_values().collect(), members)
     }
