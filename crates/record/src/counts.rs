@@ -60,17 +60,30 @@ pub(crate) struct Counts {
 
 const IS_NAMED: u64 = 1 << 63;
 
+/// What a child of a fork gets as zeros.
+struct Table {
+    classes: [Class; MOST],
+    /// What found no room in recordings that have ended.
+    missed: AtomicU64,
+    /// What was said of that: it is not to become less while a recording ends.
+    said: AtomicU64,
+}
+
 /// Null until the program asks for statistics.
-static TABLE: AtomicPtr<[Class; MOST]> = AtomicPtr::new(ptr::null_mut());
+static TABLE: AtomicPtr<Table> = AtomicPtr::new(ptr::null_mut());
 /// One of so many acquisitions is timed, where no recording has another rate. At most of [`MOST_RATE`].
 static RATE: AtomicU64 = AtomicU64::new(0);
 const MOST_RATE: u64 = 1_000_000;
-/// What found no room in recordings that have ended.
-static MISSED: AtomicU64 = AtomicU64::new(0);
 
-/// All classes, if anything is counted. In a program without statistics, nothing of this is compiled.
+/// All classes, if anything is counted.
 #[inline(always)]
 pub(crate) fn classes() -> Option<&'static [Class; MOST]> {
+    table().map(|table| &table.classes)
+}
+
+/// In a program without statistics, nothing of this is compiled.
+#[inline(always)]
+fn table() -> Option<&'static Table> {
     if cfg!(not(feature = "stats")) {
         return None;
     }
@@ -89,7 +102,7 @@ pub(crate) fn rate() -> u64 {
 
 /// Counts from here on. False if there is no memory for it, or none that a child would get as zeros.
 pub(crate) fn begin(rate: u64) -> bool {
-    const LENGTH: usize = size_of::<[Class; MOST]>();
+    const LENGTH: usize = size_of::<Table>();
     if cfg!(not(feature = "stats")) || is_on() {
         return is_on();
     }
@@ -113,12 +126,16 @@ pub(crate) fn give_up() {
 
 /// A recording has ended.
 pub(crate) fn keep_missed(recording: &Recording) {
-    MISSED.fetch_add(recording.dropped_locks.load(Relaxed), Relaxed);
+    if let Some(table) = table() {
+        table.missed.fetch_add(recording.dropped_locks.load(Relaxed), Relaxed);
+    }
 }
 
 /// Waits and holds that found no room, those of that recording included.
 pub(crate) fn missed(recording: Option<&Recording>) -> u64 {
-    MISSED.load(Relaxed) + recording.map_or(0, |recording| recording.dropped_locks.load(Relaxed))
+    let Some(table) = table() else { return 0 };
+    let now = table.missed.load(Relaxed) + recording.map_or(0, |recording| recording.dropped_locks.load(Relaxed));
+    table.said.fetch_max(now, Relaxed).max(now)
 }
 
 // -- Classes ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `ondeckR` and the version of the form.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x08");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x09");
 
 /// The beginning of a file.
 #[repr(C)]

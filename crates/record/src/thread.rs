@@ -99,8 +99,8 @@ pub(crate) struct Holds {
     pub(crate) left: Cell<u32>,
     /// How many holds it remembers, in the first places.
     pub(crate) n: Cell<u32>,
-    /// The number of the recording in which it has last counted.
-    pub(crate) recording: Cell<u32>,
+    /// At which rate that was drawn; 0 before the first.
+    pub(crate) rate: Cell<u32>,
     pub(crate) list: [Cell<Hold>; N_HOLDS],
 }
 

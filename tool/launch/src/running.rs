@@ -99,9 +99,12 @@ impl RunningProcess {
         let observers = || self.recorders.iter().map(Recorder::observer).collect::<Result<Vec<u64>, _>>();
         if observers()?.iter().any(|number| *number != 0) {
             let before = beats()?;
-            std::thread::sleep(Heart::GAP * 3 / 2);
-            if beats()? != before {
-                return Err(NotRecorded::Observed);
+            // Its thread may get a core late.
+            for _ in 0..3 {
+                std::thread::sleep(Heart::GAP);
+                if beats()? != before {
+                    return Err(NotRecorded::Observed);
+                }
             }
         }
         self.recorders.iter().try_for_each(|recorder| recorder.be_observed_by(self.number))?;
@@ -117,17 +120,21 @@ impl RunningProcess {
         /// A server that does nothing may use a lock each second.
         const PATIENCE: Duration = Duration::from_secs(3);
         let until = Instant::now() + PATIENCE;
+        if !self.recorders.iter().all(|recorder| recorder.is_observed_by(self.number)) {
+            return Err(NotRecorded::Observed);
+        }
         self.heart = Some(Heart::of(self.recorders.clone()).map_err(NotRecorded::NotAllowed)?);
         self.recorders.iter().for_each(Recorder::remember);
         self.recorders.iter().try_for_each(|recorder| recorder.order(order::BEGIN, Some(options)))?;
         let mut why = NotRecorded::Idle(PATIENCE);
         for (at, recorder) in self.recorders.iter().enumerate() {
-            match recorder.begun_until(until)? {
-                answer::BEGUN => self.begun.push(at),
-                answer::RECORDED => why = NotRecorded::FromItsStart,
-                answer::OTHER_LOCK => why = NotRecorded::OtherLock,
-                answer::NO_FILE => why = NotRecorded::NoFile,
-                _ => {}
+            match recorder.begun_until(until) {
+                Ok(answer::BEGUN) => self.begun.push(at),
+                Ok(answer::RECORDED) => why = NotRecorded::FromItsStart,
+                Ok(answer::OTHER_LOCK) => why = NotRecorded::OtherLock,
+                Ok(answer::NO_FILE) => why = NotRecorded::NoFile,
+                Ok(_) => {}
+                Err(error) => why = error,
             }
         }
         if self.begun.is_empty() {

@@ -71,6 +71,8 @@ struct Recording {
     locks: BTreeMap<u32, Totals>,
     /// See [`locks`](Self::locks).
     recent: BTreeMap<u32, Totals>,
+    /// How locks are called in statistics, by number.
+    labels: BTreeMap<u32, String>,
     holders: Holders,
     /// Threads that waited at the last look.
     waiters: Vec<Waiter>,
@@ -240,6 +242,7 @@ impl Recording {
             clock,
             locks: BTreeMap::new(),
             recent: BTreeMap::new(),
+            labels: BTreeMap::new(),
             holders: Holders::default(),
             waiters: Vec::new(),
             ended: ProcessEnd::Running,

@@ -24,9 +24,9 @@ impl Holds {
     /// Counts an acquisition: whether it is looked at.
     pub(crate) fn count(&self, recording: &Recording) -> bool {
         let kept = &own().held.left;
-        let now = recording_number();
-        if self.recording.replace(now) != now {
-            // What is left was drawn at another rate, maybe.
+        let rate = recording.rate as u32;
+        if ![0, rate].contains(&self.rate.replace(rate)) {
+            // What is left was drawn at another rate. If that is the same, it is as good as drawn now.
             self.leave(0);
             kept.set(0);
         }

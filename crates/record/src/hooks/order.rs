@@ -42,7 +42,8 @@ fn is_past() -> bool {
     let until = UNTIL.load(Relaxed);
     let is_past = until == 0 || now_ns() >= until;
     if is_past && until != 0 {
-        UNTIL.store(0, Relaxed);
+        // Unless another recording has begun.
+        let _ = UNTIL.compare_exchange(until, 0, Relaxed, Relaxed);
     }
     is_past
 }

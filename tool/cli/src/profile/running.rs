@@ -85,13 +85,17 @@ fn begin(args: &RecorderArgs, pid: u32) -> Begun {
     Ok(Ok((process, place)))
 }
 
-/// The same of several at once: one that uses no lock is waited for as long as all of them.
+/// The same of some at once: one that uses no lock is waited for as long as all of them.
 fn begin_all(args: &RecorderArgs, pids: &[u32]) -> Vec<(u32, Begun)> {
-    std::thread::scope(|scope| {
-        let begins: Vec<_> = pids.iter().map(|pid| (*pid, scope.spawn(|| begin(args, *pid)))).collect();
-        let died = |_| Err(Exit::Failed("a thread has panicked".to_owned()));
-        begins.into_iter().map(|(pid, begun)| (pid, begun.join().unwrap_or_else(died))).collect()
-    })
+    const AT_ONCE: usize = 32;
+    let begin_some = |pids: &[u32]| -> Vec<(u32, Begun)> {
+        std::thread::scope(|scope| {
+            let begins: Vec<_> = pids.iter().map(|pid| (*pid, scope.spawn(|| begin(args, *pid)))).collect();
+            let died = |_| Err(Exit::Failed("a thread has panicked".to_owned()));
+            begins.into_iter().map(|(pid, begun)| (pid, begun.join().unwrap_or_else(died))).collect()
+        })
+    };
+    pids.chunks(AT_ONCE).flat_map(begin_some).collect()
 }
 
 /// What to do for a recording.
@@ -184,12 +188,12 @@ impl RecordedProcesses {
         say(&self.what_is_done(args.kernel.length.is_some()));
         let until = args.kernel.length.map(|length| Instant::now() + length);
         let mut next = args.every.map(|every| Instant::now() + every);
-        let mut lives: Vec<Life> = self.processes.iter().map(|(pid, ..)| Life::of(*pid)).collect();
+        let mut lives: Vec<(u32, Life)> = self.processes.iter().map(|(pid, ..)| (*pid, Life::of(*pid))).collect();
         loop {
             self.collector.take(now_ns());
             let (is_wanted, is_over) = orders.snapshot_and_end();
-            lives.retain_mut(Life::goes_on);
-            if !lives.is_empty() && !self.processes.iter().all(|(_, process, _)| process.goes_on()) {
+            lives.retain_mut(|(_, life)| life.goes_on());
+            if self.is_cut_short(&mut lives) {
                 outputs.note(CUT_SHORT.to_owned());
                 break;
             }
@@ -206,6 +210,17 @@ impl RecordedProcesses {
         let (ended, _contents) = self.end();
         end_at_once()?;
         outputs.write_all(self.collector.profile(ended))
+    }
+
+    /// Whether one of the processes that go on does not record any more.
+    fn is_cut_short(&self, lives: &mut Vec<(u32, Life)>) -> bool {
+        let mut ended = self.processes.iter().filter(|(_, process, _)| !process.goes_on()).peekable();
+        if ended.peek().is_none() {
+            return false;
+        }
+        // One that has ended just now records no more either.
+        lives.retain_mut(|(_, life)| life.goes_on());
+        ended.any(|(pid, ..)| lives.iter().any(|(living, _)| living == pid))
     }
 
     /// Switches the recorders off, and says when that was. Names take a while: from here on nothing needs the directories, so

@@ -29,8 +29,8 @@ use std::sync::mpsc::{Receiver, channel};
 
 /// What a processor reports of the instruction that runs. Somebody may send them, too.
 const FAULTS: [i32; 6] = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV, libc::SIGSYS];
-/// What nobody can catch, what is for job control, and what ends nobody.
-const LEFT_ALONE: [i32; 10] = [
+/// What nobody can catch, what is for job control, and what we get ourselves.
+const LEFT_ALONE: [i32; 8] = [
     libc::SIGKILL,
     libc::SIGSTOP,
     libc::SIGTSTP,
@@ -38,10 +38,10 @@ const LEFT_ALONE: [i32; 10] = [
     libc::SIGTTOU,
     libc::SIGCONT,
     libc::SIGCHLD,
-    libc::SIGURG,
-    libc::SIGWINCH,
     libc::SIGPIPE,
 ];
+/// What ends nobody, and means something to some programs.
+const OF_PROGRAMS: [i32; 2] = [libc::SIGURG, libc::SIGWINCH];
 
 /// A signal, and whether somebody has sent it who is neither the kernel nor our program.
 struct ReceivedSignal {
@@ -65,7 +65,7 @@ impl Orders {
 
     /// The same if no program of ours is meant by any.
     pub(super) fn of_ours() -> Result<Self, Exit> {
-        Ok(Orders { told: listen_to(|_| true)?, has_snapshots: true })
+        Ok(Orders { told: listen_to(|signal| !OF_PROGRAMS.contains(&signal))?, has_snapshots: true })
     }
 
     /// Where no program of ours is meant: whether a snapshot is wanted, and whether an end is.
@@ -99,7 +99,7 @@ impl Orders {
     }
 }
 
-/// Hears of the signals that can be caught, end somebody, and are wanted.
+/// Hears of the signals that can be caught and are wanted.
 fn listen_to(is_wanted: impl Fn(i32) -> bool) -> Result<Receiver<ReceivedSignal>, Exit> {
     let can_be_caught = |signal: &i32| !(32..libc::SIGRTMIN()).contains(signal);
     let signals = (1..=libc::SIGRTMAX())

@@ -1,7 +1,7 @@
 //! Names that programs give their locks: thousands of one name are one row, in a child too.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::support::programs::{compiled, recorded};
+use crate::support::programs::{compiled, headers, recorded};
 use crate::support::recording_example;
 use ondeck_profile::{Dropped, Lock, Profile};
 use std::process::Command;
@@ -16,10 +16,6 @@ fn rows<'p>(profile: &'p Profile) -> Vec<(u32, &'p str, u32)> {
         profile.locks.iter().map(|lock| (lock.process, name(lock), lock.members)).collect();
     rows.sort_unstable();
     rows
-}
-
-fn headers() -> &'static str {
-    concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../crates/capi/include")
 }
 
 /// The header needs no library, and the program none.

@@ -3,7 +3,7 @@
 
 mod exposition;
 
-use crate::support::programs::{compiled, library};
+use crate::support::programs::{compiled, headers, library};
 use crate::support::{Run, Scratch, command, failed, signal, takes, until};
 use crate::usage::refused;
 use exposition::Exposition;
@@ -84,6 +84,16 @@ fn waits_are_counted_in_all_processes_while_they_run() {
     }
 }
 
+/// Its counts would be gone from where they were.
+#[test]
+fn a_lock_that_is_named_later_keeps_its_label() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let mut command = run(&file, &["--every", "100ms", "--lock", "glibc"], &[&compiled("late.c", &[headers()])]);
+    let (last, _) = watched(&file, &mut command, 0);
+    assert_eq!((last.locks(), last.value("ondeck_lock_waits_total", &[("lock", "lock")])), (vec!["lock"], 10.0));
+}
+
 #[test]
 fn a_thread_that_waits_for_ever_is_told() {
     let scratch = Scratch::new();
@@ -125,12 +135,16 @@ fn signals_are_the_programs_own() {
     let file = scratch.path("locks.prom");
     let group = finished(run(&file, &["--lock", "glibc"], &[&compiled("group.c", &[])]).process_group(0));
     assert_eq!((group.code, group.stdout.as_str(), group.stderr.as_str()), (Some(7), "", ""));
-    // Also the one that asks others for a snapshot.
-    let mut child = run(&file, &[], &["sleep", "600"]).process_group(0).spawn().unwrap();
-    let children = format!("/proc/{0}/task/{0}/children", child.id());
-    until("the program", || takes(&child, &[libc::SIGUSR2]) && !std::fs::read_to_string(&children).unwrap().is_empty());
-    signal(&child, libc::SIGUSR2);
-    assert_eq!(child.wait().unwrap().code(), Some(128 + libc::SIGUSR2));
+    // Also the one that asks others for a snapshot, and one that ends nobody and has a meaning for some servers.
+    let ready = scratch.path("ready");
+    let script = format!("trap 'exit 9' WINCH; touch {ready}; while :; do sleep 0.02; done");
+    for (sent, code) in [(libc::SIGUSR2, 128 + libc::SIGUSR2), (libc::SIGWINCH, 9)] {
+        let _ = std::fs::remove_file(&ready);
+        let mut child = run(&file, &[], &["sh", "-c", &script]).process_group(0).spawn().unwrap();
+        until("the program", || takes(&child, &[sent]) && Path::new(&ready).exists());
+        signal(&child, sent);
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+    }
 }
 
 #[test]

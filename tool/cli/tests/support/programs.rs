@@ -94,3 +94,8 @@ pub(crate) fn own_copy(scratch: &Scratch, program: &str) -> String {
     std::fs::copy(program, &copy).unwrap();
     copy
 }
+
+/// A flag of the C compiler: where `ondeck.h` is.
+pub(crate) fn headers() -> &'static str {
+    concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../crates/capi/include")
+}

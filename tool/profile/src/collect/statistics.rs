@@ -1,11 +1,11 @@
 //! Statistics of what was taken until now, in the form in which a program has them of itself.
 //!
-//! They are for runs of months. So processes that have ended are added up and forgotten, and there is an end to the number of
-//! locks that are told apart.
+//! They are for runs of months. So processes that have ended are added up and forgotten, there is an end to the number of
+//! locks that are told apart, and a lock keeps the label that it was first told with.
 
-use super::Collector;
 use super::build::parts::{OTHERS, parts};
 use super::tally::Tally;
+use super::{Collector, Recording};
 use ondeck_record::stats::Snapshot;
 use std::collections::BTreeMap;
 
@@ -39,14 +39,28 @@ impl Ended {
     }
 }
 
+impl Recording {
+    /// What grows with the number of threads that there ever were, or is kept for a snapshot.
+    fn forget_what_only_profiles_have(&mut self) {
+        self.recent.clear();
+        self.locks.values_mut().for_each(|totals| totals.waits.threads.clear());
+    }
+}
+
 impl Collector {
     /// What the program has told until now of the locks that its threads have waited for, in all processes. Counts never
     /// decrease. Processes that have ended are forgotten: a [`profile`](Self::profile) is without them from here on.
     pub fn statistics(&mut self) -> Snapshot {
-        let of_recordings = self.recordings.iter().zip(parts(&mut self.symbols, &self.recordings));
-        let mut parts: Vec<(String, Tally, bool)> = of_recordings
-            .flat_map(|(recording, parts)| parts.into_iter().map(|(label, tally)| (label, tally, recording.is_closed)))
-            .collect();
+        let of_recordings = parts(&mut self.symbols, &self.recordings);
+        let mut parts: Vec<(String, Tally, bool)> = Vec::new();
+        for (recording, of_locks) in self.recordings.iter_mut().zip(of_recordings) {
+            for (number, label, tally) in of_locks {
+                // Who is named later keeps its label: what was counted would be gone from there.
+                recording.labels.entry(number).or_insert_with(|| label.clone());
+                parts.push((label, tally, recording.is_closed));
+            }
+            recording.forget_what_only_profiles_have();
+        }
         // Those that were waited for first: the others count if they are called like one of these.
         parts.sort_by_key(|(_, tally, _)| !tally.is_waited_for());
         let mut missed = 0;

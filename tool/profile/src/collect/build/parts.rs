@@ -1,20 +1,20 @@
 //! What statistics have of each lock of a recording.
 
-use super::{Builder, SampleRange};
+use super::{Builder, Image, SampleRange};
 use crate::collect::tally::Tally;
 use crate::collect::{Recording, meaning};
 use crate::names;
 use crate::profile::{Origin, Spot};
 use crate::symbols::Symbols;
 use ondeck_record::layout::kind;
-use ondeck_record::read::ReadError;
+use ondeck_record::read::{Lock, ReadError};
 use std::time::Duration;
 
 /// What locks are together that have neither a name nor a place, or for which there is no room.
 pub(in crate::collect) const OTHERS: &str = "(others)";
 
-/// A lock that was used: how it is called in statistics, and what is known of it. Several may be called the same.
-type Part = (String, Tally);
+/// A lock that was used: its number, how it is called in statistics, and what is known of it. Several may be called the same.
+type Part = (u32, String, Tally);
 
 /// The parts of each recording. One that is damaged has none.
 pub(in crate::collect) fn parts(symbols: &mut Symbols, recordings: &[Recording]) -> Vec<Vec<Part>> {
@@ -42,13 +42,20 @@ impl Builder<'_> {
                 // Also of waits that no sample tells of.
                 tally.longest_wait(lock.longest_ns);
             }
-            let spot =
-                if lock.kind & !kind::SEVERAL == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
-            let origin = self.stack(&mut image, lock.origin)?.map(|stack| Origin { stack, spot });
-            let (name, is_named) = self.name(&image, lock, origin, false);
-            parts.push((label(&name, is_named), tally));
+            let label = match recording.labels.get(&lock.number) {
+                Some(label) => label.clone(),
+                None => self.label(&mut image, lock)?,
+            };
+            parts.push((lock.number, label, tally));
         }
         Ok(parts)
+    }
+
+    fn label(&mut self, image: &mut Image, lock: &Lock) -> Result<String, ReadError> {
+        let spot = if lock.kind & !kind::SEVERAL == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
+        let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot });
+        let (name, is_named) = self.name(image, lock, origin, false);
+        Ok(label(&name, is_named))
     }
 }
 
