@@ -120,8 +120,10 @@ impl RunningProcess {
         /// A server that does nothing may use a lock each second.
         const PATIENCE: Duration = Duration::from_secs(3);
         let until = Instant::now() + PATIENCE;
-        if !self.recorders.iter().all(|recorder| recorder.is_observed_by(self.number)) {
-            return Err(NotRecorded::Observed);
+        for recorder in self.recorders.iter() {
+            if recorder.observer()? != self.number {
+                return Err(NotRecorded::Observed);
+            }
         }
         self.heart = Some(Heart::of(self.recorders.clone()).map_err(NotRecorded::NotAllowed)?);
         self.recorders.iter().for_each(Recorder::remember);
