@@ -54,7 +54,8 @@ pub struct Control {
     pub order: AtomicU32,
     /// Of [`answer`].
     pub answer: AtomicU32,
-    /// A number of the observer's own; 0 if there is none. One that is dead may have left its own.
+    /// A number of the observer's own; 0 if there is none. One that is dead may have left its own, and the child of a fork has
+    /// its parent's: neither beats.
     pub observer: AtomicU64,
     /// Another number each time the observer shows that it is there.
     pub beats: AtomicU64,
