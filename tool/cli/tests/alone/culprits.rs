@@ -8,8 +8,9 @@ use ondeck_rounds::RunningProcess;
 use std::process::{Command, Stdio};
 
 /// The program, its case, and what is said of it, in this order.
-const CULPRITS: [(Program, &str, &[&str]); 27] = [
+const CULPRITS: [(Program, &str, &[&str]); 28] = [
     (Cpp, "rare", &["`rebuild`", "holds `cache` for ", "ms at a time", "Make it shorter"]),
+    (Cpp, "grow", &["`insert`", "holds `queue` for ", "ms at a time", "Make it shorter"]),
     (Cpp, "always", &["`render`", "holds `cache` for ", "Make it shorter"]),
     (Cpp, "sleeper", &["`flush`", "holds `journal` for ", "blocked in clock_nanosleep"]),
     (Cpp, "reply", &["`ask`", "holds `registry` for ", "blocked in read"]),

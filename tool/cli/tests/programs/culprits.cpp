@@ -55,6 +55,13 @@ static void rare(Threads &threads)
 {
     repeat(threads, 4, [](long turn) { turn % 4000 == 3999 ? rebuild() : lookup(); });
 }
+// Now and then a function that is usually quick is not, as when a table grows.
+[[gnu::noinline]] static void insert(long turn)
+{
+    std::lock_guard guard(queue);
+    turn % 500 == 499 ? compute(2000) : (void)counter++;
+}
+static void grow(Threads &threads) { repeat(threads, 2, [](long turn) { insert(turn), compute(2); }); }
 // All holds are long.
 SECTION(render, cache, compute(300))
 static void always(Threads &threads)
@@ -264,7 +271,7 @@ static const struct {
     const char *name;
     void (*run)(Threads &);
 } CASES[] = {
-    {"rare", rare},       {"always", always}, {"sleeper", sleeper}, {"reply", reply}, {"chain", chain},
+    {"rare", rare},       {"grow", grow},     {"always", always}, {"sleeper", sleeper}, {"reply", reply}, {"chain", chain},
     {"deep", deep},       {"hot", hot},       {"crowd", crowd},     {"circle", circle}, {"stuck", stuck},
     {"twins", twins},     {"kinds", kinds},   {"readers", readers}, {"once", once},   {"calm", calm},
     {"join", join},       {"shard", shard},   {"again", again},     {"lost", lost},

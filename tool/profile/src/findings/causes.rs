@@ -11,6 +11,12 @@ use std::collections::{BTreeMap, HashMap};
 const SHORT_NS: f64 = 20e3;
 /// Fewer samples do not say how long holds usually are.
 const FEWEST: f64 = 5.0;
+/// What lies between two looks at a holder. If a thread has its core again sooner, it seems to have run all the time.
+const LOOK_NS: f64 = 2e6;
+/// So many holds that were waited for do say it.
+const MANY: f64 = 50.0;
+/// If at most that part of them was long, it was not usual.
+const RARE: f64 = 0.1;
 /// A longest hold that is so many times the mean would make a few samples of usual holds seem long.
 const KEPT: f64 = 0.99;
 
@@ -88,20 +94,25 @@ pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
 /// The causes of a lock's waiting, the largest first.
 pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseShare> {
     let lock = &profile.locks[index];
-    let usual = UsualHolds::of(lock, tops, profile.rate);
-    let is_crowded = threads(lock) > profile.cores.max(1);
-    let mut sums: BTreeMap<(CauseKind, &str, &str), CauseShare> = BTreeMap::new();
     let parts = parts(lock);
+    let usual = UsualHolds::of(lock, &parts, tops, profile.rate);
+    let is_crowded = threads(lock) > profile.cores.max(1);
+    // Where sites are all that is known, how long each hold was is a guess.
+    let lacks_core = |cause: &Cause| is_crowded && cause.each_ns < LOOK_NS && !lock.causes.is_empty();
+    let is_late = |cause: &Cause| is_crowded && lock.most_waiting >= profile.cores && cause.each_ns >= SHORT_NS;
+    let mut sums: BTreeMap<(CauseKind, &str, &str), CauseShare> = BTreeMap::new();
     for cause in parts.iter() {
         let frame = cause.stack.and_then(|stack| tops.top(stack));
         let function = frame.map_or("", |frame| tops.brief(frame));
         let what = match cause.state {
             State::Blocked => CauseKind::Blocked,
             State::OtherLock => CauseKind::Waits(cause.other),
-            State::Computing | State::NoCore if usual.is_short(function) => CauseKind::Cores,
+            State::NoCore if usual.is_short(function) => CauseKind::Cores,
+            State::Computing | State::Unknown if lacks_core(cause) && usual.is_short(function) => CauseKind::Cores,
             State::Computing | State::NoCore | State::Unknown => CauseKind::Held,
             State::Free if is_crowded => CauseKind::Cores,
             State::Free => CauseKind::Free,
+            State::Passing if is_late(cause) => CauseKind::Cores,
             State::Passing => CauseKind::Passing,
         };
         let has_function = what.is_of_a_holder();
@@ -167,15 +178,18 @@ impl CauseShare {
     }
 }
 
-/// How long functions usually hold a lock, by their samples.
+/// How long functions usually hold a lock.
 struct UsualHolds<'a> {
+    /// By their samples.
     means: HashMap<&'a str, f64>,
     /// The longest of 99 of 100 holds of all.
     most_ns: Option<f64>,
+    /// Of the holds that were waited for: all, and how many of these were long.
+    waited_for: HashMap<&'a str, (f64, f64)>,
 }
 
 impl<'a> UsualHolds<'a> {
-    fn of(lock: &Lock, tops: &'a Tops, rate: u32) -> UsualHolds<'a> {
+    fn of(lock: &Lock, parts: &[Cause], tops: &'a Tops, rate: u32) -> UsualHolds<'a> {
         let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
         for Site { stack, count, ns } in &lock.takers {
             let Some(frame) = tops.top(*stack) else { continue };
@@ -187,10 +201,30 @@ impl<'a> UsualHolds<'a> {
         let fewest = FEWEST * f64::from(rate);
         let often = sums.iter().filter(|(_, (count, _))| *count > 0.05 * samples && *count >= fewest);
         let means = often.map(|(name, (count, ns))| (*name, ns / count)).collect();
-        UsualHolds { means, most_ns: lock.hold_histogram.quantile(KEPT) }
+        UsualHolds {
+            means,
+            most_ns: lock.hold_histogram.quantile(KEPT),
+            waited_for: Self::waited_for(lock, parts, tops),
+        }
+    }
+
+    fn waited_for(lock: &Lock, parts: &[Cause], tops: &'a Tops) -> HashMap<&'a str, (f64, f64)> {
+        let all = lock.holders.iter().map(|site| (site.stack, [site.count, 0.0]));
+        let long = parts.iter().filter(|cause| cause.state != State::Passing);
+        let long = long.filter_map(|cause| Some((cause.stack?, [0.0, cause.count])));
+        let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
+        for (stack, [all, long]) in all.chain(long) {
+            let Some(frame) = tops.top(stack) else { continue };
+            let (of_all, of_long) = sums.entry(tops.brief(frame)).or_default();
+            (*of_all, *of_long) = (*of_all + all, *of_long + long);
+        }
+        sums
     }
 
     fn is_short(&self, function: &str) -> bool {
+        if self.waited_for.get(function).is_some_and(|(all, long)| *all >= MANY && *long <= RARE * all) {
+            return true;
+        }
         let Some(mean) = self.means.get(function) else { return false };
         // Holds without a core are in the mean.
         *mean < SHORT_NS || self.means.len() == 1 && self.most_ns.is_some_and(|most| most < SHORT_NS)

@@ -90,8 +90,8 @@ fn a_long_hold_that_loses_its_core_is_still_too_long() {
 #[test]
 fn short_sections_without_a_core_need_cores() {
     let causes = [
-        cause(State::Computing, 1, 100.0, 3000.0),
-        cause(State::NoCore, 1, 500.0, 3000.0),
+        cause(State::Computing, 1, 100.0, 300.0),
+        cause(State::NoCore, 1, 500.0, 300.0),
         without(State::Free, 200.0),
         without(State::Passing, 200.0),
     ];
@@ -104,7 +104,7 @@ fn short_sections_without_a_core_need_cores() {
     );
     said(
         vec![fitting],
-        "Holders of `m` lose their core, or the next has none yet: 60 % of the waiting. 2 threads have 2 cores. Look for what \
+        "Holders of `m` lose their core, or the next has none yet: 50 % of the waiting. 2 threads have 2 cores. Look for what \
          else uses the cores: other threads, other programs, or a limit on CPU time.",
     );
 }
@@ -119,6 +119,41 @@ fn a_holder_that_sleeps_is_told_with_its_system_call() {
     said(
         vec![lock("m", &[blocked(2, "", 900.0)], &[])],
         "`f2` (a.c:12) holds `m` for 4.00 ms at a time while it sleeps: 100 % of the waiting. Do that outside of the section.",
+    );
+}
+
+#[test]
+fn holds_that_were_waited_for_tell_what_is_usual_too() {
+    let causes = [cause(State::Computing, 1, 600.0, 300.0), without(State::Passing, 100.0)];
+    let site = |count| Site { stack: 1, count, ns: 1e6 };
+    let held = "`f1` (a.c:11) holds `m` for 300 us at a time: 86 % of the waiting. Make it shorter.";
+    let cores = "Holders of `m` lose their core, or the next has none yet: 86 % of the waiting. 4 threads share 2 cores. Use fewer \
+                 threads, or more cores.";
+    let of = |holds| Lock { holders: vec![site(holds)], takers: Vec::new(), ..lock("m", &causes, &[(1, 150.0)]) };
+    // 100 of them are long.
+    said(vec![of(900.0)], held);
+    said(vec![of(1100.0)], cores);
+    said(vec![Lock { threads: 2, most_waiting: 1, ..of(1100.0) }], held);
+}
+
+#[test]
+fn who_gets_a_lock_late_needs_a_core() {
+    let late = [Cause { each_ns: 60e3, ..without(State::Passing, 900.0) }];
+    let crowd = lock("m", &late, &[(1, 150.0)]);
+    let cores = "Holders of `m` lose their core, or the next has none yet: 100 % of the waiting. 4 threads share 2 cores. Use \
+                 fewer threads, or more cores.";
+    said(vec![crowd.clone()], cores);
+    let fitting = findings(&Profile { locks: vec![Lock { threads: 2, most_waiting: 1, ..crowd }], ..program() });
+    assert!(fitting.verdict.starts_with("Sections under `m` are short"), "{}", fitting.verdict);
+}
+
+#[test]
+fn a_function_that_is_short_but_for_a_rare_long_hold_has_that_hold() {
+    let causes = [cause(State::Computing, 1, 700.0, 2000.0), cause(State::NoCore, 1, 100.0, 2000.0)];
+    let passing = Cause { count: 1e6, ..without(State::Passing, 200.0) };
+    said(
+        vec![lock("m", &[&causes[..], &[passing]].concat(), &[(1, 200.0)])],
+        "`f1` (a.c:11) holds `m` for 2.00 ms at a time: 70 % of the waiting. Make it shorter.",
     );
 }
 
