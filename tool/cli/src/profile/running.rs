@@ -106,7 +106,7 @@ fn for_more(why: &NotRecorded) -> &'static str {
              for how long, and waits that do not sleep"
         }
         NotRecorded::NotAllowed(_) => {
-            ". Root may, or who has the capabilities CAP_SYS_PTRACE, CAP_DAC_OVERRIDE and CAP_CHOWN"
+            ". Root may, or who has the capabilities CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID and CAP_SETGID"
         }
         _ => "",
     }

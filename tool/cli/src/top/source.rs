@@ -4,7 +4,7 @@ use crate::args::TopArgs;
 use crate::exit::Exit;
 use crate::profile::kernel::{Life, command_of, explain, ring_bytes};
 use crate::profile::running::RecordedProcesses;
-use crate::profile::{begun, directory, exit_code, not_recorded, now_ns};
+use crate::profile::{Directory, begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_launch::prepare;
 use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
 use ondeck_rounds::RunningProcess;
@@ -38,7 +38,7 @@ pub(super) struct Program {
     running: RunningProcess,
     collector: Collector,
     /// Removed when all is over.
-    _directory: tempfile::TempDir,
+    _directory: Directory,
 }
 
 impl Program {
