@@ -1,7 +1,7 @@
 //! The guard that owns an `Arc` of its mutex.
 
 use crate::guard::shows_data;
-use crate::policy::Mutex;
+use crate::policy::{Mutex, RawMutex};
 use ondeck_core::ondeck::{Balanced, Policy};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -129,8 +129,7 @@ impl<T: ?Sized, P: Policy> ArcMutexGuard<T, P> {
         F: FnOnce() -> U,
     {
         // SAFETY: the guard holds the mutex, and nothing is borrowed through it until the mutex is held again.
-        unsafe { s.mutex.raw.unlock() };
-        s.mutex.raw.lock_after(f)
+        unsafe { s.mutex.raw.unlocked(RawMutex::unlock, f) }
     }
 
     /// As [`unlocked`](ArcMutexGuard::unlocked), but gives the mutex to a waiting thread, if there is one.
@@ -149,8 +148,7 @@ impl<T: ?Sized, P: Policy> ArcMutexGuard<T, P> {
         F: FnOnce() -> U,
     {
         // SAFETY: as in `unlocked`.
-        unsafe { s.mutex.raw.unlock_fair() };
-        s.mutex.raw.lock_after(f)
+        unsafe { s.mutex.raw.unlocked(RawMutex::unlock_fair, f) }
     }
 
     /// Gives the mutex to a waiting thread, and locks it again. Does nothing if no thread waits.

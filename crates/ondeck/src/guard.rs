@@ -190,8 +190,7 @@ impl<'a, T: ?Sized, P: Policy> MutexGuard<'a, T, P> {
         F: FnOnce() -> U,
     {
         // SAFETY: the guard holds the mutex, and nothing is borrowed through it until the mutex is held again.
-        unsafe { s.mutex.raw.unlock() };
-        s.mutex.raw.lock_after(f)
+        unsafe { s.mutex.raw.unlocked(RawMutex::unlock, f) }
     }
 
     /// As [`unlocked`](MutexGuard::unlocked), but gives the mutex to a waiting thread, if there is one.
@@ -210,8 +209,7 @@ impl<'a, T: ?Sized, P: Policy> MutexGuard<'a, T, P> {
         F: FnOnce() -> U,
     {
         // SAFETY: as in `unlocked`.
-        unsafe { s.mutex.raw.unlock_fair() };
-        s.mutex.raw.lock_after(f)
+        unsafe { s.mutex.raw.unlocked(RawMutex::unlock_fair, f) }
     }
 
     /// Gives the mutex to a waiting thread, and locks it again. Does nothing if no thread waits.

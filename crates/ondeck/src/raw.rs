@@ -168,8 +168,7 @@ impl<P: Policy> RawMutex<P> {
     pub unsafe fn bump(&self) {
         if self.0.is_contended() {
             // SAFETY: the caller holds the lock.
-            unsafe { recorded::release_fair(&self.0) };
-            recorded::acquire(&self.0);
+            unsafe { self.unlocked(RawMutex::unlock_fair, || ()) };
         }
     }
 
@@ -182,16 +181,24 @@ impl<P: Policy> RawMutex<P> {
         self.0.is_taken()
     }
 
-    /// Calls `f`, and acquires the lock when `f` ends, also if it panics.
+    /// Releases the lock by `release`, calls `f`, and acquires the lock again, also if either of them unwinds: the caller has a
+    /// guard, which may outlive that. `release` does not unwind, but no guard is to rest on that.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock, and `release` owes its callee no more than that.
     #[inline]
-    pub(crate) fn lock_after<U>(&self, f: impl FnOnce() -> U) -> U {
+    pub(crate) unsafe fn unlocked<U>(&self, release: unsafe fn(&Self), f: impl FnOnce() -> U) -> U {
         struct Locks<'a, P: Policy>(&'a RawMutex<P>);
         impl<P: Policy> Drop for Locks<'_, P> {
+            #[inline]
             fn drop(&mut self) {
                 self.0.lock();
             }
         }
+        // Before the release.
         let _locks = Locks(self);
+        // SAFETY: the caller's.
+        unsafe { release(self) };
         f()
     }
 }
@@ -365,6 +372,26 @@ mod tests {
         assert_eq!(size_of::<RawMutex>(), 8);
         assert_eq!(size_of::<RawCondvar>(), 16);
         assert_eq!(size_of::<crate::Mutex<u64>>(), 16);
+    }
+
+    #[test]
+    fn a_guard_holds_its_lock_also_after_a_release_that_unwinds() {
+        /// # Safety
+        /// The calling thread holds the lock.
+        unsafe fn release_and_panic(lock: &RawMutex) {
+            // SAFETY: the caller's.
+            unsafe { lock.unlock() };
+            panic!("in a release");
+        }
+        let lock = RawMutex::new();
+        lock.lock();
+        let calls = std::cell::Cell::new(0);
+        let call = || calls.set(calls.get() + 1);
+        // SAFETY: acquired above, by this thread.
+        let unlocked = || unsafe { lock.unlocked(release_and_panic, call) };
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(unlocked));
+        assert!(result.is_err() && lock.is_locked());
+        assert_eq!(calls.get(), 0);
     }
 
     #[test]

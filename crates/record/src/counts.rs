@@ -24,6 +24,7 @@ use core::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use ondeck_core::kernel;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub(crate) const MOST: usize = 512;
 /// The class of all that finds no room.
@@ -332,8 +333,18 @@ impl ToTell {
         }
         // SAFETY: stored by `listen`.
         let listener = unsafe { core::mem::transmute::<*mut (), fn(ToTell)>(listener) };
-        listener(self);
+        contain(|| listener(self));
         is_telling.set(false);
+    }
+}
+
+/// Calls what is the program's. A panic of it ends here, after the program's hook has told of it: a release is called by
+/// unsafe code, also by crates of others, which goes by a release that returns.
+fn contain(act: impl FnOnce()) {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(act)) else { return };
+    // The payload is the program's too. What its drop panics with is not dropped.
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        core::mem::forget(second);
     }
 }
 

@@ -82,7 +82,10 @@ pub fn snapshot() -> Snapshot {
 ///
 /// The thread that has released the lock calls `tell`, after the release. It may use that lock, and others that the thread cannot
 /// hold at this moment: if it releases an inner lock, it still has the outer one. That includes the locks of an allocator, if these are
-/// `ondeck`'s. Others may wait for what it holds: be brief. Of holds in `tell` itself it is not told. `tell` must not panic.
+/// `ondeck`'s. Others may wait for what it holds: be brief. Of holds in `tell` itself it is not told.
+///
+/// A panic of `tell` ends in the release that has called it: the hook for panics prints its message, the release returns, and later
+/// holds are told as before. With `panic = "abort"` the process ends, as with any panic.
 pub fn on_long_hold(at_least: Duration, tell: fn(&LongHold)) {
     machine::on_long_hold(u64::try_from(at_least.as_nanos()).unwrap_or(u64::MAX), tell);
 }

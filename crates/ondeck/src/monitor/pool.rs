@@ -3,9 +3,10 @@
 //! Slabs are never freed. A thread may come to an object after its monitor has gone, and must find a lock there. The
 //! cost is bounded: at most about twice as many objects exist as were in use at one time, with 64 bytes each.
 
-use crate::Mutex;
 use ondeck_core::monitor::{Pool, Side};
-use ondeck_core::{Hardware, Platform};
+use ondeck_core::ondeck::RawOndeck;
+use ondeck_core::{Hardware, Platform, RawLock};
+use std::cell::UnsafeCell;
 use std::sync::OnceLock;
 
 type Slab = &'static [Side<Hardware>];
@@ -16,7 +17,38 @@ const FIRST: usize = 32;
 const N_SLABS: usize = 26;
 
 static SLABS: [OnceLock<Slab>; N_SLABS] = [const { OnceLock::new() }; N_SLABS];
-static FREE: Mutex<Free> = Mutex::new(Free { indices: Vec::new(), n_slabs: 0 });
+static FREE: FreeObjects = FreeObjects::new();
+
+/// Not a [`crate::Mutex`], which the recorder knows: it would call the program's function for long holds in the middle of a
+/// monitor's steps, and that function may use the same monitor.
+struct FreeObjects {
+    lock: RawOndeck<Hardware>,
+    list: UnsafeCell<Free>,
+}
+
+// SAFETY: `with` gives the list to one thread at a time, and it may be sent.
+unsafe impl Sync for FreeObjects {}
+
+impl FreeObjects {
+    const fn new() -> Self {
+        FreeObjects { lock: RawOndeck::INIT, list: UnsafeCell::new(Free { indices: Vec::new(), n_slabs: 0 }) }
+    }
+
+    /// `act` does not come back here: it calls nothing of the program's but its allocator.
+    fn with<R>(&self, act: impl FnOnce(&mut Free) -> R) -> R {
+        struct Releases<'a>(&'a RawOndeck<Hardware>);
+        impl Drop for Releases<'_> {
+            fn drop(&mut self) {
+                // SAFETY: acquired before this was made, by this thread.
+                unsafe { self.0.release() };
+            }
+        }
+        self.lock.acquire();
+        let _releases = Releases(&self.lock);
+        // SAFETY: the lock is held until `_releases` is dropped, and nobody else comes to the list without it.
+        act(unsafe { &mut *self.list.get() })
+    }
+}
 
 struct Free {
     /// With room for all objects that there are, so that giving one back never allocates. The last one comes first: it
@@ -40,16 +72,17 @@ impl Pool<Hardware> for Slabs {
 
     #[cold]
     fn take() -> Option<u32> {
-        let mut free = FREE.lock();
-        if free.indices.is_empty() && free.n_slabs < N_SLABS {
-            free.grow()?;
-        }
-        free.indices.pop()
+        FREE.with(|free| {
+            if free.indices.is_empty() && free.n_slabs < N_SLABS {
+                free.grow()?;
+            }
+            free.indices.pop()
+        })
     }
 
     #[cold]
     fn give_back(index: u32) {
-        FREE.lock().indices.push(index);
+        FREE.with(|free| free.indices.push(index));
     }
 }
 
@@ -127,6 +160,6 @@ mod tests {
             monitor.wait_for(std::time::Duration::ZERO).expect("entered");
             drop(entered);
         }
-        assert!(FREE.lock().n_slabs <= 2, "10 000 monitors, one after the other, share a few objects");
+        assert!(FREE.with(|free| free.n_slabs) <= 2, "10 000 monitors, one after the other, share a few objects");
     }
 }

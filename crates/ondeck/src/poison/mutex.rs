@@ -265,9 +265,10 @@ impl<T: Default> Default for Mutex<T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct("Mutex");
-        match self.inner.try_lock() {
-            Some(guard) => text.field("data", &&*guard),
-            None => text.field("data", &format_args!("<locked>")),
+        match self.try_lock() {
+            Ok(guard) => text.field("data", &&*guard),
+            Err(TryLockError::Poisoned(poison)) => text.field("data", &&**poison.get_ref()),
+            Err(TryLockError::WouldBlock) => text.field("data", &format_args!("<locked>")),
         };
         text.field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
     }

@@ -203,17 +203,29 @@ fn known(turn: Option<u64>) -> u64 {
 }
 
 /// Enters the recorder from the lock's own slow paths. To be called in a function that is not put into its callers, which
-/// then is the innermost that no stack shows.
+/// then is the innermost that no stack shows. Never unwinds: the locks' callers rest on that, and a recorder that panics has a
+/// fault. The process ends then, after the panic's own message.
 #[inline(always)]
 pub fn within<T>(act: impl FnOnce() -> T) -> T {
     let here = 0_u8;
     let entry = &own().entry;
     let before = entry.replace((&raw const here) as u64);
+    let no_unwinding = AbortOnUnwind;
     let result = act();
+    core::mem::forget(no_unwinding);
     entry.set(before);
     // In the frame until the end.
     core::hint::black_box(&here);
     result
+}
+
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    #[cold]
+    fn drop(&mut self) {
+        std::process::abort();
+    }
 }
 
 /// Counts an acquisition: whether it is to be looked at, by [`taken`].
@@ -314,5 +326,27 @@ pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<Pe
         Some(_) => marks(recording, address)?.release_bare(recording, address, hold, |_, _| true),
         None if is_contended => find(address)?.release_bare(recording, address, None, |_, _| true),
         None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_recorder_that_panics_ends_the_process() {
+        use std::os::unix::process::ExitStatusExt;
+        const CASE: &str = "ONDECK_RECORD_PANICS";
+        const NAME: &str = "hooks::bare::tests::a_recorder_that_panics_ends_the_process";
+        if std::env::var_os(CASE).is_some() {
+            let came_out = catch_unwind(AssertUnwindSafe(|| within(|| panic!("a fault of the recorder"))));
+            panic!("it came out: {came_out:?}");
+        }
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = command.args(["--exact", NAME, "--nocapture"]).env(CASE, "1").output().unwrap();
+        let text = std::string::String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{text}");
+        assert!(text.contains("a fault of the recorder") && !text.contains("it came out"), "{text}");
     }
 }

@@ -90,7 +90,7 @@ impl OpaqueWait {
             own().again.set((self.address, own().holds.left()));
         }
         let now = now_ns();
-        let ns = now - self.from;
+        let ns = now.saturating_sub(self.from);
         let Some(weight) = self.threshold.weight(ns) else { return };
         let stack = if self.stack.get() == NONE { walk::stack(recording) } else { self.stack.get() };
         let address = if self.kind == kind::JOIN { stacks::innermost(recording, stack).max(1) } else { self.address };

@@ -116,7 +116,7 @@ impl Wait<'_> {
             self.give_up(now);
         }
         let event = self.flag | if has_it { event::WAIT } else { event::GAVE_UP };
-        let ns = now - self.from;
+        let ns = now.saturating_sub(self.from);
         if ns > self.lock.longest.load(Relaxed) {
             self.lock.longest.fetch_max(ns, Relaxed);
         }
