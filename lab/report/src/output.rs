@@ -6,6 +6,7 @@
 
 mod file;
 mod partial;
+mod place;
 
 pub use file::{OutFile, fingerprint_path};
 pub use partial::{EarlierRuns, FAILED, about_earlier};

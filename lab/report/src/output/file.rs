@@ -1,9 +1,10 @@
 //! A file that is replaced in one step, so that a half-written one never takes the place of a good one.
 
+use super::place::Place;
 use super::reason;
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A place where a result may be written; that it can be is known beforehand.
@@ -15,12 +16,12 @@ pub struct OutFile {
 }
 
 /// How bytes get there.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum Kind {
     /// In the place of what is there.
-    Regular,
+    Regular(Place),
     /// Pipes and devices are written to as they are: they cannot be replaced.
-    Special,
+    Special(Place),
     /// Standard output, by the name that it has on command lines.
     Stdout,
 }
@@ -31,68 +32,76 @@ const STDOUT: &str = "-";
 impl OutFile {
     /// Makes sure that the file can be written, without touching what is there. The error is one line.
     pub fn check(path: &Path) -> Result<OutFile, String> {
-        let cannot = |what: String| format!("cannot write {}: {what}", path.display());
         if path == Path::new(STDOUT) {
             return Ok(OutFile { path: path.to_path_buf(), kind: Kind::Stdout });
         }
-        let resolved = resolve(path);
-        let metadata = fs::metadata(&resolved).ok();
-        if metadata.as_ref().is_some_and(fs::Metadata::is_dir) || resolved.file_name().is_none() {
-            return Err(cannot("it is a directory".to_string()));
-        }
-        let is_special = metadata.as_ref().is_some_and(|metadata| !metadata.is_file());
-        let file = OutFile { path: resolved, kind: if is_special { Kind::Special } else { Kind::Regular } };
-        if is_special {
-            return Ok(file);
-        }
-        if metadata.is_some() {
-            OpenOptions::new().append(true).open(&file.path).map_err(|error| cannot(reason(&error)))?;
-        }
-        // The directory must let us make the temporary file too.
-        let temporary = temporary_path(&file.path);
-        fs::write(&temporary, b"").map_err(|error| cannot(reason(&error)))?;
-        let _ = fs::remove_file(&temporary);
-        Ok(file)
+        let kind = kind_of(path).map_err(|error| format!("cannot write {}: {}", path.display(), reason(&error)))?;
+        Ok(OutFile { path: resolve(path), kind })
     }
 
     /// Whether `path` leads to the same file.
     pub fn is(&self, path: &Path) -> bool {
-        self.kind != Kind::Stdout && path != Path::new(STDOUT) && resolve(path) == self.path
+        !self.is_stdout() && path != Path::new(STDOUT) && resolve(path) == self.path
     }
 
     /// Whether it is standard output, where nothing else should be written then.
     pub fn is_stdout(&self) -> bool {
-        self.kind == Kind::Stdout
+        matches!(self.kind, Kind::Stdout)
     }
 
     /// Whether it is a file that stays, and not a pipe, a device or standard output.
     pub fn is_regular(&self) -> bool {
-        self.kind == Kind::Regular
+        matches!(self.kind, Kind::Regular(_))
     }
 
     /// Puts the bytes in the place of what is there.
     pub fn replace(&self, bytes: &[u8]) -> Result<(), String> {
-        let written = match self.kind {
-            Kind::Regular => replace(&self.path, bytes),
-            Kind::Special => write_special(&self.path, bytes),
+        let written = match &self.kind {
+            Kind::Regular(place) => replace(place, bytes),
+            Kind::Special(place) => place.open_special().and_then(|mut file| file.write_all(bytes)),
             Kind::Stdout => write_stdout(bytes),
         };
-        written.map_err(|error| format!("cannot write {}: {}", self.path.display(), reason(&error)))
+        written.map_err(|error| self.cannot(&error))
+    }
+
+    /// An empty file in the place of what is there, to be written little by little. The error is one line.
+    pub fn begin(&self) -> Result<File, String> {
+        let begun = match &self.kind {
+            Kind::Regular(place) => begin(place),
+            Kind::Special(place) => place.open_special(),
+            Kind::Stdout => Err(io::Error::other("standard output is used otherwise; accepted: a file")),
+        };
+        begun.map_err(|error| self.cannot(&error))
+    }
+
+    fn cannot(&self, error: &io::Error) -> String {
+        format!("cannot write {}: {}", self.path.display(), reason(error))
     }
 
     /// Puts the bytes into the file of the fingerprint beside. Only regular files have one.
     pub(super) fn replace_beside(&self, bytes: &[u8]) -> Result<(), String> {
-        if !self.is_regular() {
-            return Ok(());
-        }
-        let path = fingerprint_path(&self.path);
-        replace(&path, bytes).map_err(|error| format!("cannot write {}: {}", path.display(), reason(&error)))
+        self.beside(FINGERPRINT).map_or(Ok(()), |file| file.replace(bytes))
     }
 
     /// The file beside that is called the same and `more`. None of what is not regular.
     pub(super) fn beside(&self, more: &str) -> Option<OutFile> {
-        self.is_regular().then(|| OutFile { path: with_more(&self.path, more), kind: Kind::Regular })
+        let Kind::Regular(place) = &self.kind else { return None };
+        Some(OutFile { path: with_more(&self.path, more), kind: Kind::Regular(place.beside(more)) })
     }
+}
+
+/// How bytes get to `path`, if they can.
+fn kind_of(path: &Path) -> io::Result<Kind> {
+    let place = Place::find(path)?.ok_or_else(|| io::Error::other("it is a directory"))?;
+    if place.is_special() {
+        return Ok(Kind::Special(place));
+    }
+    if place.what().is_some() {
+        place.try_open()?;
+    }
+    // The directory must let us make the new file too, which is removed at once.
+    place.create()?;
+    Ok(Kind::Regular(place))
 }
 
 /// The path without links and detours; of a file that does not exist yet, that of its directory.
@@ -107,8 +116,10 @@ fn resolve(path: &Path) -> PathBuf {
 /// The file that holds the fingerprint of a CSV file: `a/b.csv` has `a/b.csv.fingerprint.json`. The whole name, because
 /// `a/b.txt` has one too.
 pub fn fingerprint_path(path: &Path) -> PathBuf {
-    with_more(path, ".fingerprint.json")
+    with_more(path, FINGERPRINT)
 }
+
+const FINGERPRINT: &str = ".fingerprint.json";
 
 fn with_more(path: &Path, more: &str) -> PathBuf {
     let mut name = OsString::from(path);
@@ -116,50 +127,36 @@ fn with_more(path: &Path, more: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Hidden and in the same directory, hence on the same file system, which the rename needs.
-fn temporary_path(path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
-    path.with_file_name(name)
-}
-
-fn write_special(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    OpenOptions::new().write(true).open(path)?.write_all(bytes)
-}
-
 /// A reader that has gone (`| head`) is no failure of ours.
-fn write_stdout(bytes: &[u8]) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
+fn write_stdout(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let temporary = temporary_path(path);
-    let written = write_and_rename(&temporary, path, bytes);
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+fn replace(place: &Place, bytes: &[u8]) -> io::Result<()> {
+    let mut new = place.create()?;
+    new.file.write_all(bytes)?;
+    // Without this the rename can reach the disk before the data: after a power cut the good file would be an empty one.
+    new.file.sync_all()?;
+    new.rename()
 }
 
-fn write_and_rename(temporary: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = fs::File::create(temporary)?;
-    file.write_all(bytes)?;
-    // Without this the rename can reach the disk before the data: after a power cut the good file would be an empty one.
-    file.sync_all()?;
-    if let Ok(metadata) = fs::metadata(path) {
-        fs::set_permissions(temporary, metadata.permissions())?;
-    }
-    fs::rename(temporary, path)
+fn begin(place: &Place) -> io::Result<File> {
+    let new = place.create()?;
+    let file = new.file.try_clone()?;
+    new.rename()?;
+    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     /// An empty directory of its own for the test.
     fn directory(name: &str) -> PathBuf {
@@ -225,14 +222,124 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn links_are_followed_and_devices_written_to() {
         let directory = directory("link");
         fs::write(directory.join("real"), b"old").unwrap();
-        std::os::unix::fs::symlink(directory.join("real"), directory.join("link")).unwrap();
+        symlink(directory.join("real"), directory.join("link")).unwrap();
         OutFile::check(&directory.join("link")).unwrap().replace(b"new").unwrap();
         assert_eq!(fs::read(directory.join("real")).unwrap(), b"new");
+        symlink("later", directory.join("dangling")).unwrap();
+        OutFile::check(&directory.join("dangling")).unwrap().replace(b"made").unwrap();
+        assert_eq!(fs::read(directory.join("later")).unwrap(), b"made");
+        symlink("loop", directory.join("loop")).unwrap();
+        assert!(OutFile::check(&directory.join("loop")).unwrap_err().contains("symbolic link"));
         OutFile::check(Path::new("/dev/null")).unwrap().replace(b"away").unwrap();
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_file_keeps_its_mode() {
+        let directory = directory("mode");
+        let file = directory.join("a");
+        fs::write(&file, b"old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o4606)).unwrap();
+        OutFile::check(&file).unwrap().replace(b"new").unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o606, "and nobody runs it with our rights");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn what_a_process_has_open_is_appended_to() {
+        let directory = directory("opened");
+        let mut opened = File::create(directory.join("a")).unwrap();
+        opened.write_all(b"before ").unwrap();
+        let file = OutFile::check(Path::new(&format!("/dev/fd/{}", opened.as_raw_fd()))).unwrap();
+        fs::remove_file(directory.join("a")).unwrap();
+        file.replace(b"and after").unwrap();
+        assert_eq!(opened.metadata().unwrap().len(), "before and after".len() as u64);
+        assert!(!file.is_regular() && names(&directory).is_empty());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn no_link_is_followed_that_came_after_the_check() {
+        let directory = directory("came");
+        let at = |name: &str| directory.join(name);
+        fs::write(at("precious"), b"precious").unwrap();
+        fs::create_dir(at("safe")).unwrap();
+        let file = OutFile::check(&at("safe/a")).unwrap();
+        // Of the name itself, of the names beside, and of the directory.
+        symlink(at("precious"), at("safe/a")).unwrap();
+        symlink(at("precious"), at("safe/a.fingerprint.json")).unwrap();
+        file.replace(b"one").and_then(|()| file.replace_beside(b"two")).unwrap();
+        assert_eq!([fs::read(at("safe/a")).unwrap(), fs::read(at("precious")).unwrap()], [&b"one"[..], b"precious"]);
+        fs::rename(at("safe"), at("moved")).unwrap();
+        fs::create_dir(at("else")).unwrap();
+        symlink(at("else"), at("safe")).unwrap();
+        file.replace(b"three").unwrap();
+        file.begin().unwrap().write_all(b"four").unwrap();
+        assert_eq!(fs::read(at("moved/a")).unwrap(), b"four");
+        assert_eq!(names(&at("else")), Vec::<String>::new());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_pipe_that_becomes_a_file_is_not_written_to() {
+        let directory = directory("pipe");
+        let pipe = directory.join("a");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let file = OutFile::check(&pipe).unwrap();
+        fs::remove_file(&pipe).unwrap();
+        fs::write(&pipe, b"precious").unwrap();
+        assert!(file.replace(b"x").unwrap_err().contains("now is a file"));
+        fs::remove_file(&pipe).unwrap();
+        symlink("/dev/null", &pipe).unwrap();
+        assert!(file.replace(b"x").unwrap_err().contains("symbolic link"), "nor is a link followed");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// Only root can make files of others.
+    #[test]
+    fn a_link_of_another_user_is_followed_among_the_files_of_that_user_only() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = directory("planted");
+        let at = |name: &str| directory.join(name);
+        let (other, third) = (Some(54_321), Some(54_322));
+        let own = |name: &str, whose| std::os::unix::fs::lchown(at(name), whose, None).unwrap();
+        for name in ["ours", "shared", "theirs", "more of theirs"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        fs::set_permissions(at("shared"), fs::Permissions::from_mode(0o1777)).unwrap();
+        fs::write(at("ours/precious"), b"precious").unwrap();
+        own("theirs", other);
+        own("more of theirs", other);
+        let links = [
+            // Where it is, where it leads, whose it is, what is written to, whether that is right.
+            ("shared/file", "../ours/precious", other, "shared/file", false),
+            ("shared/dangling", "../ours/new", other, "shared/dangling", false),
+            ("shared/directory", "../ours", other, "shared/directory/a", false),
+            ("shared/device", "/dev/null", other, "shared/device", false),
+            ("shared/theirs", "../theirs", other, "shared/theirs/a", false),
+            ("theirs/file", "../ours/precious", other, "theirs/file", false),
+            ("theirs/directory", "../ours", other, "theirs/directory/a", false),
+            ("theirs/third", "../more of theirs", third, "theirs/third/a", false),
+            ("theirs/link", "../more of theirs/a", other, "theirs/link", true),
+            ("shared/ours", "../ours/a", None, "shared/ours", true),
+        ];
+        for (link, to, whose, path, is_right) in links {
+            symlink(to, at(link)).unwrap();
+            own(link, whose);
+            match OutFile::check(&at(path)) {
+                Ok(_) => assert!(is_right, "{link} was followed"),
+                Err(what) => {
+                    assert!(!is_right && what.contains(&format!("of user {}", whose.unwrap())), "{link}: {what}")
+                }
+            }
+        }
+        assert_eq!(fs::read(at("ours/precious")).unwrap(), b"precious");
+        assert_eq!(names(&at("ours")), ["precious"]);
         fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -7,9 +7,9 @@ use crate::profile::running::RecordedProcesses;
 use crate::profile::{Directory, begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_launch::prepare;
 use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
+use ondeck_report::output::OutFile;
 use ondeck_rounds::RunningProcess;
 use ondeck_trace::Tracer;
-use std::fs::File;
 use std::io::IsTerminal;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -67,7 +67,8 @@ fn redirect(command: &mut Command, args: &TopArgs) -> Result<(), Exit> {
         return Ok(());
     };
     let cannot = |error| Exit::Usage(format!("--output {}: {error}", path.display()));
-    let file = File::create(path).map_err(cannot)?;
+    let file = OutFile::check(path).and_then(|file| file.begin());
+    let file = file.map_err(|what| Exit::Usage(format!("--output: {what}")))?;
     command.stderr(file.try_clone().map_err(cannot)?).stdout(file);
     Ok(())
 }
