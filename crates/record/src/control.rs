@@ -35,12 +35,12 @@
 
 use crate::layout::MAGIC;
 use crate::options::RecordOptions;
+use crate::store;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{
     AtomicU8, AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
-use ondeck_core::kernel;
 
 /// What an observer writes, and is answered. Zeros at first.
 #[repr(C)]
@@ -161,7 +161,7 @@ static OBEYED_BY: AtomicU32 = AtomicU32::new(0);
 
 /// Whether this process has taken one, and not its parent.
 pub(crate) fn was_obeyed_here() -> bool {
-    OBEYED_BY.load(Relaxed) == kernel::process()
+    OBEYED_BY.load(Relaxed) == store::process()
 }
 
 /// The order that has come, which the calling thread takes: it is alone at it until it [answers](answer).
@@ -171,14 +171,14 @@ pub(crate) fn take() -> u32 {
     if !has_come() {
         return order::NOTHING;
     }
-    if control.process.load(Relaxed) != kernel::process() || !claim() {
+    if control.process.load(Relaxed) != store::process() || !claim() {
         return order::NOTHING;
     }
     let taken = control.order.swap(order::NOTHING, AcqRel);
     match taken {
         order::NOTHING => leave(),
         _ => {
-            OBEYED_BY.store(kernel::process(), Relaxed);
+            OBEYED_BY.store(store::process(), Relaxed);
             control.answer.store(answer::UNDER_WAY, Relaxed);
         }
     }
@@ -187,7 +187,7 @@ pub(crate) fn take() -> u32 {
 
 /// Has the calling thread begin and end recordings, alone, until it [leaves](leave). False if another thread does. Never waits.
 pub(crate) fn claim() -> bool {
-    let (here, found) = (kernel::process(), OBEYS.load(Relaxed));
+    let (here, found) = (store::process(), OBEYS.load(Relaxed));
     found != here && OBEYS.compare_exchange(found, here, Acquire, Relaxed).is_ok()
 }
 
@@ -292,6 +292,7 @@ pub(crate) fn bytes() -> impl Iterator<Item = &'static AtomicU8> {
 mod tests {
     use super::*;
     use crate::store::tests::alone;
+    use ondeck_core::kernel;
 
     #[test]
     fn an_order_is_taken_once() {

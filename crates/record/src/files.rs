@@ -39,23 +39,20 @@ fn lay_out(header: &mut Header, length: u64, order: u64) {
 /// Begins to record this process, as `options` says, if it does not yet. `lock` is the name of the lock that answers. False if
 /// there is no file; then nothing is recorded. To be called by one thread at a time.
 pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32) -> bool {
-    // SAFETY: the page is ours, whole, and holds nothing but the pointer.
-    let wiped = unsafe { kernel::advise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
+    store::leave_parents();
     // Where it is refused, the library's handler of forks does the same. A program that records itself has none.
-    if wiped.is_err() && source == layout::source::PROGRAM {
+    if !store::wipe_in_children() && source == layout::source::PROGRAM {
         return false;
     }
     let length = options.max_mb << 20;
     let Some(place) = create(options, length) else { return false };
-    if !store::back(place as usize) {
+    if !store::back(place as usize, length as usize) {
         return false;
     }
     // SAFETY: a mapping of our own, of zeros, larger than a header.
     let header = unsafe { &mut *place.cast::<Header>() };
     fill(header, options, lock, length);
     header.source = source;
-    // SAFETY: our mapping.
-    let _ = unsafe { kernel::advise(place, length as usize, libc::MADV_DONTFORK) };
     header.magic.store(MAGIC, Release);
     CURRENT.header.store(header, Release);
     if let Some(recording) = current() {
@@ -68,18 +65,15 @@ pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32) -> bool {
 /// Begins a recording in memory alone, without room for samples: what the process knows of its locks while it runs. False if
 /// there is no memory. To be called by one thread at a time.
 pub(crate) fn start_without_file(rate: u64) -> bool {
-    // SAFETY: the page is ours, whole, and holds nothing but the pointer.
-    let wiped = unsafe { kernel::advise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
-    let place = if wiped.is_ok() { kernel::map_memory(WITHOUT_FILE) } else { None };
-    let Some(place) = place.filter(|place| store::back(*place as usize)) else { return false };
+    store::leave_parents();
+    let place = if store::wipe_in_children() { kernel::map_memory(WITHOUT_FILE) } else { None };
+    let Some(place) = place.filter(|place| store::back(*place as usize, WITHOUT_FILE)) else { return false };
     // SAFETY: a mapping of our own, of zeros, larger than a header.
     let header = unsafe { &mut *place.cast::<Header>() };
     lay_out(header, WITHOUT_FILE as u64, 0);
     header.ring.room = 0;
-    header.pid = kernel::process();
+    header.pid = store::process();
     header.rate = rate;
-    // SAFETY: our mapping.
-    let _ = unsafe { kernel::advise(place, WITHOUT_FILE, libc::MADV_DONTFORK) };
     CURRENT.header.store(header, Release);
     true
 }
@@ -103,7 +97,7 @@ fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
     let now = kernel::clock(libc::CLOCK_REALTIME);
     header.started_realtime_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     header.started_ns = thread::now_ns();
-    header.pid = kernel::process();
+    header.pid = store::process();
     // SAFETY: no arguments, no memory.
     header.parent = unsafe { kernel::call(libc::SYS_getppid, []) }.unwrap_or(0) as u32;
     header.length = length;
@@ -118,7 +112,7 @@ fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
 fn create(options: &RecordOptions, length: u64) -> Option<*mut c_void> {
     /// Images that one process runs after each other, processes that have one number, recordings of one process.
     const MOST: u32 = 10_000;
-    let pid = kernel::process();
+    let pid = store::process();
     for n in 0..MOST {
         let mut path = [0_u8; RecordOptions::LONGEST + 64];
         name(&mut path, &options.directory, pid, n);
@@ -150,7 +144,7 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 /// stays, without content.
 pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
     let mut path = [0_u8; RecordOptions::LONGEST + 64];
-    name(&mut path, &options.directory, kernel::process(), NUMBER.load(Relaxed));
+    name(&mut path, &options.directory, store::process(), NUMBER.load(Relaxed));
     unlink(&path, 0);
     unlink(&options.directory, libc::AT_REMOVEDIR);
     let length = ((options.max_mb << 20) - layout::HEADER_BYTES) as usize;

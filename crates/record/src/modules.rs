@@ -11,7 +11,7 @@
 pub(crate) mod elf;
 
 use crate::layout;
-use crate::store::{Recording, current};
+use crate::store::{self, Recording, current};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32,
@@ -46,7 +46,7 @@ static FIND: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 /// Forgets who was adding modules in another process, our parent.
 pub(crate) fn begin() {
     static BEGUN_IN: AtomicU32 = AtomicU32::new(0);
-    if BEGUN_IN.swap(kernel::process(), Relaxed) != kernel::process() {
+    if BEGUN_IN.swap(store::process(), Relaxed) != store::process() {
         IS_ADDING.store(false, Relaxed);
     }
 }

@@ -7,6 +7,9 @@
 //! # Fork
 //! The child has memory of its own but shares mappings of files. So its parent's recording is not given to it, and where it
 //! would find that is wiped: it records nothing until [`start`](crate::start) is called there, which makes another file.
+//!
+//! A signal handler may fork while its thread is inside of the recorder, and the child then goes on there. So it has its
+//! parent's mapping too, or it would be killed. It finds no entry in it any more, and nothing of it is counted.
 
 pub(crate) mod locks;
 pub(crate) mod names;
@@ -18,7 +21,7 @@ pub(crate) mod waiters;
 use crate::layout::{Header, Part};
 use core::ptr;
 use core::sync::atomic::{
-    AtomicPtr, AtomicU64, AtomicUsize,
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
 use ondeck_core::kernel;
@@ -29,11 +32,44 @@ pub(crate) const PAGE: usize = 4096;
 #[repr(C, align(4096))]
 pub(crate) struct WipeOnForkPage {
     pub(crate) header: AtomicPtr<Header>,
-    rest: [u8; PAGE - 8],
+    /// Where the recording is that [`BACKED`] is of.
+    backed: AtomicUsize,
+    /// The number of the process, once it was asked for.
+    process: AtomicU32,
+    rest: [u8; PAGE - 20],
 }
 
-pub(crate) static CURRENT: WipeOnForkPage =
-    WipeOnForkPage { header: AtomicPtr::new(ptr::null_mut()), rest: [0; PAGE - 8] };
+pub(crate) static CURRENT: WipeOnForkPage = WipeOnForkPage {
+    header: AtomicPtr::new(ptr::null_mut()),
+    backed: AtomicUsize::new(0),
+    process: AtomicU32::new(0),
+    rest: [0; PAGE - 20],
+};
+
+/// Whether a child gets that page as zeros.
+static IS_WIPED: AtomicBool = AtomicBool::new(false);
+
+/// Has the kernel give it to children so. False if that is refused.
+pub(crate) fn wipe_in_children() -> bool {
+    // SAFETY: the page is ours, whole, and holds nothing but what a child is not to have.
+    let answer = unsafe { kernel::advise((&raw const CURRENT).cast_mut().cast(), PAGE, libc::MADV_WIPEONFORK) };
+    IS_WIPED.store(answer.is_ok(), Relaxed);
+    answer.is_ok()
+}
+
+/// The number of this process. The kernel is asked once, as a sandbox that is closed later may refuse that.
+pub(crate) fn process() -> u32 {
+    match CURRENT.process.load(Relaxed) {
+        0 => {
+            let process = kernel::process();
+            if IS_WIPED.load(Relaxed) {
+                CURRENT.process.store(process, Relaxed);
+            }
+            process
+        }
+        known => known,
+    }
+}
 
 /// Whether this process records.
 #[inline]
@@ -51,6 +87,13 @@ pub(crate) fn current() -> Option<&'static Recording> {
 /// In the child of a fork: the recording is the parent's. Where the kernel wipes pages it is forgotten already.
 pub(crate) fn forget() {
     CURRENT.header.store(ptr::null_mut(), Release);
+}
+
+/// The same where the kernel has wiped nothing.
+pub(crate) fn wipe() {
+    forget();
+    CURRENT.backed.store(0, Relaxed);
+    CURRENT.process.store(0, Relaxed);
 }
 
 /// The mapped file.
@@ -89,6 +132,13 @@ impl Recording {
         cfg!(not(feature = "stats")) || self.ring.room > 0
     }
 
+    /// Something found no room, which that counts.
+    pub(crate) fn count_dropped(&self, count: &AtomicU64) {
+        if !is_parents((&raw const *self).cast::<u8>() as usize) {
+            count.fetch_add(1, Relaxed);
+        }
+    }
+
     /// A lock was used.
     pub(crate) fn note_lock(&self) {
         // Not written each time: many threads come here.
@@ -106,12 +156,39 @@ impl Recording {
 /// Pieces of the recording, a bit each: whether the file system has given memory for it. Of the longest recording.
 static BACKED: [AtomicU64; (1 << 34) / PIECE / 64] = [const { AtomicU64::new(0) }; (1 << 34) / PIECE / 64];
 const PIECE: usize = 64 << 10;
-/// Where the recording is that these are of.
-static BACKED_OF: AtomicUsize = AtomicUsize::new(0);
+/// Where the last recording was mapped, and how long it is. A child has its parent's, until it leaves that.
+static MAPPED: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+/// Where the parent's recording was mapped that this process has left.
+static PARENTS: AtomicUsize = AtomicUsize::new(0);
 
-/// A recording begins, mapped at that address. Whether its first piece has memory.
-pub(crate) fn back(start: usize) -> bool {
-    BACKED_OF.store(start, Relaxed);
+/// Whether the recording at that address is our parent's.
+fn is_parents(start: usize) -> bool {
+    start == PARENTS.load(Relaxed) || CURRENT.backed.load(Relaxed) == 0 && start == MAPPED[0].load(Relaxed)
+}
+
+/// In the child of a fork: what was recorded in the parent has no memory here any more. Its header stays, as the calling thread
+/// may be inside of it, below a signal handler. Nothing in a process that is no child.
+pub(crate) fn leave_parents() {
+    const KEPT: usize = size_of::<Header>().next_multiple_of(PAGE);
+    let [start, length] = [&MAPPED[0], &MAPPED[1]].map(|word| word.load(Relaxed));
+    if length <= KEPT || !is_parents(start) {
+        return;
+    }
+    PARENTS.store(start, Relaxed);
+    MAPPED[1].store(0, Relaxed);
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    let arguments = [start + KEPT, length - KEPT, protection as usize, flags as usize, usize::MAX, 0];
+    // If it is refused, the memory stays until this process ends.
+    // SAFETY: in the place of a part of our mapping; who still reads there finds zeros, which are no entry.
+    let _ = unsafe { kernel::call(libc::SYS_mmap, arguments) };
+}
+
+/// A recording begins, mapped at that address, of that length. Whether its first piece has memory.
+pub(crate) fn back(start: usize, length: usize) -> bool {
+    MAPPED[1].store(length, Relaxed);
+    MAPPED[0].store(start, Relaxed);
+    CURRENT.backed.store(start, Relaxed);
     for word in &BACKED {
         if word.load(Relaxed) != 0 {
             word.store(0, Relaxed);
@@ -127,9 +204,12 @@ fn is_backed(start: usize, offset: usize) -> bool {
     let Some(word) = BACKED.get(piece / 64) else { return false };
     let bit = 1 << (piece % 64);
     // Who is still inside of a recording that has ended asks each time.
-    let is_current = BACKED_OF.load(Relaxed) == start;
+    let is_current = CURRENT.backed.load(Relaxed) == start;
     if is_current && word.load(Relaxed) & bit != 0 {
         return true;
+    }
+    if is_parents(start) {
+        return false;
     }
     let place = (start + piece * PIECE) as *mut libc::c_void;
     // Kernels before 5.14 do not know the request: there it is as if nobody had asked.
@@ -250,6 +330,45 @@ pub(crate) mod tests {
         assert!(is_there(end, 3, 2) && !is_there(end, 3, 3) && !is_there(end, 3, 4) && !is_there(end, 0, 0));
     }
 
+    /// As if it had been made by a handler of a signal that came inside of the recorder.
+    #[test]
+    fn a_child_finds_nothing_in_its_parents_recording_and_lives() {
+        crate::testing::in_its_own_process(
+            "store::tests::a_child_finds_nothing_in_its_parents_recording_and_lives",
+            |_| {
+                let options = crate::RecordOptions::of_environment().expect("the environment asks");
+                assert!(crate::start(&options, "a lock", crate::Sleep::AtOnce, crate::Source::Program));
+                let recording = current().unwrap();
+                let has_entry = || recording.entry::<u64>(recording.index, 0).is_some();
+                assert!(has_entry() && process() == std::process::id());
+                // SAFETY: the child does nothing that needs other threads, and ends here.
+                let child = unsafe { libc::fork() };
+                if child == 0 {
+                    let has_none = |()| !has_entry() && recording.index.room > 0;
+                    let is_itself = current().is_none() && process() == std::process::id();
+                    recording.count_dropped(&recording.dropped_stacks);
+                    let before = has_none(());
+                    leave_parents();
+                    let has_left = has_none(());
+                    // It may record too, and then leave nothing.
+                    let records = crate::start(&options, "a lock", crate::Sleep::AtOnce, crate::Source::Program);
+                    let own = current().is_some_and(|own| own.entry::<u64>(own.index, 0).is_some());
+                    leave_parents();
+                    let is_right = is_itself && before && has_left && has_none(()) && records && own && is_on();
+                    // SAFETY: always may be called.
+                    unsafe { libc::_exit(if is_right { 7 } else { 1 }) };
+                }
+                let mut status = 0;
+                // SAFETY: `status` is ours.
+                assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+                assert_eq!(libc::WEXITSTATUS(status), 7, "{status}");
+                leave_parents();
+                assert!(has_entry(), "it is no child");
+                assert_eq!(recording.dropped_stacks.load(Relaxed), 0);
+            },
+        );
+    }
+
     /// A file that is shorter than its mapping stands for a file system that is full.
     #[test]
     fn a_piece_without_memory_is_not_backed() {
@@ -260,9 +379,9 @@ pub(crate) mod tests {
         // SAFETY: a new mapping.
         let place = unsafe { libc::mmap(core::ptr::null_mut(), 70 * PIECE, protection, flags, file.as_raw_fd(), 0) };
         let start = place as usize;
-        assert!(!back(start));
+        assert!(!back(start, 70 * PIECE));
         length(2);
-        assert!(back(start));
+        assert!(back(start, 70 * PIECE));
         assert!(is_backed(start, PIECE) && is_backed(start, 2 * PIECE - 1));
         // It is asked for each time.
         for _ in 0..2 {
@@ -273,7 +392,7 @@ pub(crate) mod tests {
         // What it has is remembered, until another recording begins.
         length(1);
         assert!(is_backed(start, 65 * PIECE) && is_backed(start, PIECE));
-        assert!(back(start));
+        assert!(back(start, 70 * PIECE));
         assert!(!is_backed(start, 65 * PIECE) && !is_backed(start, PIECE));
         assert!(!is_backed(start, 1 << 34));
         // An address that begins no page is refused like a request that the kernel does not know.

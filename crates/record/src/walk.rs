@@ -12,7 +12,7 @@
 
 use crate::layout::{DEPTH, NONE};
 use crate::modules;
-use crate::store::{Recording, stacks};
+use crate::store::{self, Recording, stacks};
 use crate::thread::own;
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64,
@@ -45,7 +45,7 @@ pub(crate) fn ask_for_caches() {
 /// Forgets who had a cache in another process, our parent. Who walks in this one keeps what it has.
 pub(crate) fn begin() {
     static BEGUN_IN: AtomicU32 = AtomicU32::new(0);
-    if BEGUN_IN.swap(kernel::process(), Relaxed) == kernel::process() {
+    if BEGUN_IN.swap(store::process(), Relaxed) == store::process() {
         return;
     }
     for place in &PLACES {
@@ -59,7 +59,7 @@ pub(crate) fn stack(recording: &Recording) -> u32 {
     let here = 0_u8;
     let has_room = Stack::new((&raw const here) as u64).has_room();
     if !has_room {
-        recording.dropped_stacks.fetch_add(1, Relaxed);
+        recording.count_dropped(&recording.dropped_stacks);
         return NONE;
     }
     in_place(recording)
@@ -75,12 +75,12 @@ fn in_place(recording: &Recording) -> u32 {
     let may_ask = modules::may_ask_for_memory();
     let is_possible = |place: &&Place| may_ask || !place.cache.load(Relaxed).is_null();
     let Some(place) = PLACES.iter().filter(is_possible).find(|place| !place.is_taken.swap(true, Acquire)) else {
-        recording.dropped_stacks.fetch_add(1, Relaxed);
+        recording.count_dropped(&recording.dropped_stacks);
         return NONE;
     };
     if place.cache.load(Relaxed).is_null() && !modules::has_memory() {
         place.is_taken.store(false, Release);
-        recording.dropped_stacks.fetch_add(1, Relaxed);
+        recording.count_dropped(&recording.dropped_stacks);
         return NONE;
     }
     if place.cache.load(Relaxed).is_null() {

@@ -82,7 +82,27 @@ fn places() -> Result<Vec<PathBuf>, Refusal> {
 
 /// The value of LD_PRELOAD with the library in front of what is there already.
 pub(crate) fn before_others(library: &Path) -> OsString {
-    join(library.as_os_str(), std::env::var_os("LD_PRELOAD").as_deref())
+    let library = if has_directories_of_glibc() { for_glibc(library) } else { library.as_os_str().to_owned() };
+    join(&library, std::env::var_os("LD_PRELOAD").as_deref())
+}
+
+/// The library's path, as glibc's loader alone understands it. musl's would end each program that it cannot load the library into,
+/// and so helpers that the program starts; but a file that it does not find it leaves out.
+///
+/// glibc puts the name of a directory in the place of `$LIB`. From there the path goes up as far as the root, and more.
+fn for_glibc(library: &Path) -> OsString {
+    /// `/lib` may be a link, and that of some systems leads far down.
+    const UP: &str = "/$LIB/../../../../../../../..";
+    let mut path = OsString::from(UP);
+    path.push(library);
+    path
+}
+
+/// Whether the directory is there that glibc puts in the place of `$LIB`: it may be any of these.
+fn has_directories_of_glibc() -> bool {
+    let debians = format!("/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let is_there = |path: &str| Path::new(path).is_dir();
+    is_there(&debians) || is_there("/lib") && is_there("/lib64")
 }
 
 fn join(library: &OsStr, others: Option<&OsStr>) -> OsString {
@@ -104,6 +124,15 @@ mod tests {
         assert_eq!(joined(None), "/a/b.so");
         assert_eq!(joined(Some("")), "/a/b.so");
         assert_eq!(joined(Some("/c.so /d.so")), "/a/b.so:/c.so /d.so");
+    }
+
+    #[test]
+    fn the_path_for_glibc_is_the_librarys_wherever_its_directories_are() {
+        let path = for_glibc(Path::new("/usr/bin"));
+        for directory in ["lib", "proc/self/task", "usr/lib"] {
+            let expanded = path.to_str().unwrap().replace("$LIB", directory);
+            assert_eq!(Path::new(&expanded).canonicalize().unwrap(), Path::new("/usr/bin"), "{expanded}");
+        }
     }
 
     #[test]

@@ -123,7 +123,14 @@ fn library() -> &'static [u8] {
         return b"?";
     }
     // SAFETY: the loader's name of a library that stays, a string of C.
-    unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes()
+    beyond_ups(unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes())
+}
+
+/// The path that is behind so many `..` that it begins at the root: `ondeck run` puts them there.
+fn beyond_ups(path: &[u8]) -> &[u8] {
+    const UPS: &[u8] = b"/../../../../../../../..";
+    let at = path.windows(UPS.len()).position(|part| part == UPS);
+    at.map_or(path, |at| &path[at + UPS.len()..])
 }
 
 /// Gives back the value of LD_PRELOAD that was there before, and takes away all that is ours.

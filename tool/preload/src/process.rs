@@ -221,6 +221,7 @@ fn new_state() -> u32 {
         // pthread_process: count
         N_FORKS.store(N_FORKS.load(Relaxed).wrapping_add(ONE_FORK) & (ASKED - 1), Relaxed);
         places::clear();
+        ondeck_record::leave_parents();
     }
     let choice = CHOICE.load(Relaxed);
     N_FORKS.load(Relaxed) | choice | if begin_to_record(choice) { recorded() } else { 0 }
@@ -284,6 +285,7 @@ pub(crate) extern "C" fn in_child() {
         STATE.state.store(FRESH, Relaxed);
         ondeck_record::in_child();
     }
+    ondeck_record::leave_parents();
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use crate::counts;
 use crate::layout::NONE;
 use crate::options::RecordOptions;
 use crate::store::locks::near;
-use crate::store::{Recording, current};
+use crate::store::{self, Recording, current};
 use crate::thread::{Hold, own};
 use crate::{modules, walk};
 use core::sync::atomic::{
@@ -141,7 +141,8 @@ fn start() -> Option<&'static Recording> {
 }
 
 fn start_alone() {
-    let pid = ondeck_core::kernel::process();
+    store::leave_parents();
+    let pid = store::process();
     match OPTIONS.get() {
         // If it fails, it is not tried again.
         Some(options) if STARTED_BY.swap(pid, Relaxed) != pid => {
@@ -191,7 +192,7 @@ fn marks(recording: &Recording, address: u64) -> Option<&'static Marks> {
             return Some(&place.marks);
         }
     }
-    recording.dropped_locks.fetch_add(1, Relaxed);
+    recording.count_dropped(&recording.dropped_locks);
     None
 }
 

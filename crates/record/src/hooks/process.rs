@@ -143,9 +143,15 @@ fn end(is_abandoned: bool) {
     }
 }
 
-/// This process is the child of a fork: what it would find is its parent's.
+/// This process is the child of a fork, and the kernel has not wiped what it would find: that is its parent's.
 pub fn in_child() {
-    store::forget();
+    store::wipe();
+    leave_parents();
+}
+
+/// If this process is the child of a fork, it gives back the memory of its parent's recording. May be called at any time.
+pub fn leave_parents() {
+    store::leave_parents();
 }
 
 /// A lock was used of which no more is recorded than waits.

@@ -40,7 +40,7 @@ pub(crate) fn lock(recording: &Recording, number: u32) -> Option<&Lock> {
 pub(crate) fn has_room(recording: &Recording) -> bool {
     let has_room = lock(recording, USED.load(Relaxed)).is_some();
     if !has_room {
-        recording.dropped_locks.fetch_add(1, Relaxed);
+        recording.count_dropped(&recording.dropped_locks);
     }
     has_room
 }
@@ -56,7 +56,7 @@ pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: u32) -
             return number;
         }
         // Others were faster, or the file system is full.
-        recording.dropped_locks.fetch_add(1, Relaxed);
+        recording.count_dropped(&recording.dropped_locks);
     }
     NONE
 }
@@ -108,7 +108,7 @@ pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl Fn
             return number;
         }
     }
-    recording.dropped_locks.fetch_add(1, Relaxed);
+    recording.count_dropped(&recording.dropped_locks);
     NONE
 }
 

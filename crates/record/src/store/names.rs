@@ -87,7 +87,7 @@ pub fn name(address: u64, length: u64, text: &[u8]) {
     if is_kept {
         write_down(recording, address);
     } else {
-        recording.dropped_names.fetch_add(1, Relaxed);
+        recording.count_dropped(&recording.dropped_names);
     }
 }
 
@@ -148,7 +148,7 @@ fn write_down(recording: &Recording, address: u64) {
         if number == 0 {
             take(recording, address);
         } else if !write_name(recording, number) || !put(recording, address, number) {
-            recording.dropped_names.fetch_add(1, Relaxed);
+            recording.count_dropped(&recording.dropped_names);
         }
         TURN.fetch_add(0, AcqRel);
         // Each further turn is due to a name that the lock was given meanwhile.

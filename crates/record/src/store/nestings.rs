@@ -2,7 +2,7 @@
 
 use super::Recording;
 use crate::layout::{NONE, Nesting};
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 /// A thread takes a lock while it has another one.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ pub(crate) fn note(recording: &Recording, taken: Taken, has: impl Fn(u32) -> boo
             return see(place, taken, has);
         }
     }
-    recording.dropped_nestings.fetch_add(1, Relaxed);
+    recording.count_dropped(&recording.dropped_nestings);
 }
 
 /// Keeps the gates that were there each time, and the stacks of the time that had the fewest.
@@ -55,6 +55,7 @@ fn see(place: &Nesting, taken: Taken, has: impl Fn(u32) -> bool) {
 mod tests {
     use super::*;
     use crate::store::tests::with_room_for_nestings;
+    use core::sync::atomic::Ordering::Relaxed;
 
     fn entries(recording: &Recording) -> Vec<(u64, u64, [u32; 2])> {
         let entry = |at| recording.entry::<Nesting>(recording.nestings, at).unwrap();

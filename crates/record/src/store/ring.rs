@@ -49,24 +49,23 @@ pub(crate) fn push(recording: &Recording, sample: Sample) {
     let room = recording.ring.room;
     let mut head = recording.head.load(Relaxed); // record_ring: look
     // Ended by success, or by a full ring: each failure is another thread's success.
-    loop {
+    let slot = loop {
         // record_ring: gauge
         if head.wrapping_sub(recording.tail.load(Acquire)) >= room {
-            recording.dropped_samples.fetch_add(1, Relaxed);
+            recording.count_dropped(&recording.dropped_samples);
             return;
         }
         // Before the number is taken: the reader waits for each slot that has been begun.
-        if recording.entry::<Slot>(recording.ring, head % room).is_none() {
-            recording.dropped_samples.fetch_add(1, Relaxed);
+        let Some(slot) = recording.entry::<Slot>(recording.ring, head % room) else {
+            recording.count_dropped(&recording.dropped_samples);
             return;
-        }
+        };
         // record_ring: claim
         match recording.head.compare_exchange_weak(head, head + 1, Relaxed, Relaxed) {
-            Ok(_) => break,
+            Ok(_) => break slot,
             Err(now) => head = now,
         }
-    }
-    let Some(slot) = recording.entry::<Slot>(recording.ring, head % room) else { return };
+    };
     // record_ring: fill
     let [first, second] = sample.lengths.map(encoded);
     let what = sample.event | first << LENGTHS_AT[0] | second << LENGTHS_AT[1];

@@ -46,7 +46,7 @@ pub(crate) fn number(recording: &Recording, stack: &[u64]) -> u32 {
             return found;
         }
     }
-    recording.dropped_stacks.fetch_add(1, Relaxed);
+    recording.count_dropped(&recording.dropped_stacks);
     NONE
 }
 

@@ -3,6 +3,7 @@
 mod book;
 mod check;
 mod first;
+mod forks;
 mod gone;
 mod kept;
 mod kernel;
