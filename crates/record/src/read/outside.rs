@@ -53,7 +53,7 @@ pub(super) fn open_made(path: &Path) -> io::Result<File> {
 
 fn reopened(seen: &File, writes: bool) -> io::Result<File> {
     if !seen.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+        return Err(io::Error::other("it is not an ordinary file"));
     }
     if is_of_kernel(seen) {
         return Err(io::Error::other("it is a file of the kernel's"));
