@@ -15,7 +15,8 @@ use core::sync::atomic::{
 use ondeck_core::kernel;
 
 /// How the parts of a file of so many bytes lie in it. `order` is 1 if it is to have room for nestings, or 0.
-fn lay_out(header: &mut Header, length: u64, order: u64) {
+/// `read` takes no part for one that is larger.
+pub(crate) fn lay_out(header: &mut Header, length: u64, order: u64) {
     const MODULES: u64 = 512;
     const WAITERS: u64 = 1024;
     let mut at = (size_of::<Header>() as u64).next_multiple_of(PAGE as u64);

@@ -14,7 +14,7 @@
 //! | `charging` | who waits, who is charged for it, and what that costs | `walk` |
 //! | `hooks` | what locks call | `charging`, `counts`, `files` |
 //! | `stats` | what the program asks for its statistics; the limits of histograms are in it too | `hooks` |
-//! | `read` | recordings, for those who read them | `layout` |
+//! | `read` | recordings, for those who read them; what they take of an observed program | `files` |
 //!
 //! Each may use as well what those use that it uses, and nothing else. The parts of a module use its head and each other in
 //! one direction.

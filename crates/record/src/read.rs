@@ -3,14 +3,17 @@
 //! Nothing is mapped here, and nothing believed: a file that has been cut short, or is another one, is an error that says so. Used by `ondeck`, and by tests; nothing in the recorder uses it.
 
 mod names;
+pub mod outside;
 
 pub use names::Names;
 
+use crate::files;
 use crate::layout::{self, Header, LENGTHS_AT, MAGIC, Part, Stamp, event, waiting};
 use core::mem::offset_of;
 use core::sync::atomic::{Ordering::Acquire, fence};
+use outside::Budget;
 use std::fs::File;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
@@ -34,6 +37,7 @@ pub struct Reader {
     tail: u64,
     /// Samples that were begun and not finished, or make no sense.
     spoilt: u64,
+    budget: Budget,
 }
 
 /// Who recorded, and how.
@@ -206,17 +210,13 @@ impl Reader {
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         /// As long as a recorder makes them. A file can be longer than any disk, of holes that take for ever to read.
         const LONGEST: u64 = 1 << 34;
+        const SHORTEST: u64 = 1 << 20;
         let wrong = |why: String| ReadError { path: path.to_owned(), why };
         // Who is recorded may have put anything there.
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let file = File::options().read(true).write(true).custom_flags(flags).open(path);
-        let file = file.map_err(|error| wrong(error.to_string()))?;
-        if !file.metadata().is_ok_and(|about| about.is_file()) {
-            return Err(wrong("it is no regular file".to_owned()));
-        }
-        let mut head: Vec<Header> =
-            read(&file, 0, 1).map_err(|error| wrong(format!("it ends within its first part: {error}")))?;
-        let head = head.remove(0);
+        let file = outside::open_made(path).map_err(|error| wrong(error.to_string()))?;
+        let header = || read::<Header>(&file, 0, 1).map(|mut one| one.remove(0));
+        let header = || header().map_err(|error| wrong(format!("it ends within its first part: {error}")));
+        let head = header()?;
         if head.magic.into_inner() != MAGIC {
             return Err(wrong("it is no recording of this version, or was not begun".to_owned()));
         }
@@ -225,27 +225,36 @@ impl Reader {
         if actual < length {
             return Err(wrong(format!("it has been cut short: {actual} bytes of {length}")));
         }
-        if length > LONGEST {
-            return Err(wrong(format!("it is longer than any recording: {length} bytes")));
+        if !(SHORTEST..=LONGEST).contains(&length) {
+            let than_any = if length > LONGEST { "longer" } else { "shorter" };
+            return Err(wrong(format!("it is {than_any} than any recording: {length} bytes")));
         }
         let checked = |part: Part, size: usize| {
             let end = part.room.checked_mul(size as u64).and_then(|bytes| bytes.checked_add(part.start));
             let is_within = part.room > 0 && end.is_some_and(|end| end <= length);
             if is_within { Ok(part) } else { Err(wrong("its parts lie outside of it".to_owned())) }
         };
+        // A file is of holes to a part, and to read them takes as long as to read what is there.
+        let laid_out = |order| header().map(|mut most| (files::lay_out(&mut most, length, order), most).1);
+        let [most, most_in_order] = [laid_out(0)?, laid_out(1)?];
+        let checked = |part: Part, size: usize, most: Part| match checked(part, size)? {
+            part if part.room <= most.room => Ok(part),
+            part => Err(wrong(format!("a part of it has room for {} entries, and {} are the most", part.room, most.room))),
+        };
         Ok(Reader {
-            modules: checked(head.modules, size_of::<layout::Module>())?,
-            locks: checked(head.locks, size_of::<layout::Lock>())?,
-            stacks: checked(head.stacks, size_of::<u64>())?,
-            waiters: checked(head.waiters, size_of::<layout::Waiter>())?,
-            names: checked(head.names, size_of::<layout::Name>())?,
-            named: checked(head.named, size_of::<u64>())?,
+            modules: checked(head.modules, size_of::<layout::Module>(), most.modules)?,
+            locks: checked(head.locks, size_of::<layout::Lock>(), most.locks)?,
+            stacks: checked(head.stacks, size_of::<u64>(), most.stacks)?,
+            waiters: checked(head.waiters, size_of::<layout::Waiter>(), most.waiters)?,
+            names: checked(head.names, size_of::<layout::Name>(), most.names)?,
+            named: checked(head.named, size_of::<u64>(), most.named)?,
             // Without room where nothing of the kind is recorded.
             nestings: match head.nestings {
                 none @ Part { room: 0, .. } => none,
-                part => checked(part, size_of::<layout::Nesting>())?,
+                part => checked(part, size_of::<layout::Nesting>(), most_in_order.nestings)?,
             },
-            ring: checked(head.ring, size_of::<layout::Slot>())?,
+            ring: checked(head.ring, size_of::<layout::Slot>(), most.ring)?,
+            budget: Budget::default(),
             tail: head.tail.into_inner(),
             spoilt: 0,
             about: RecordingInfo {
@@ -261,6 +270,17 @@ impl Reader {
             path: path.to_owned(),
             file,
         })
+    }
+
+    /// What it says is kept within that budget, which others have as well.
+    pub fn keep_within(&mut self, budget: &Budget) {
+        self.budget = budget.clone();
+    }
+
+    /// What does not fit into the budget is an error.
+    fn fits<T>(&self, what: &str, entries: &[T]) -> Result<(), ReadError> {
+        let fits = self.budget.take(size_of_val(entries) as u64);
+        fits.map(drop).map_err(|spent| ReadError { path: self.path.clone(), why: format!("its {what}: {spent}") })
     }
 
     /// Where it is.
@@ -377,6 +397,7 @@ impl Reader {
             if locks.len() == n_before {
                 break;
             }
+            self.fits("locks", &locks)?;
             first += n;
         }
         Ok(locks)
@@ -417,6 +438,7 @@ impl Reader {
         for first in (0..self.nestings.room).step_by(AT_ONCE as usize) {
             let entries = self.entries(self.nestings, first, AT_ONCE.min(self.nestings.room - first))?;
             nestings.extend(entries.into_iter().filter_map(nesting));
+            self.fits("orders of locks", &nestings)?;
         }
         Ok(nestings)
     }
@@ -438,9 +460,12 @@ impl Reader {
     /// process is gone (`is_over`) it is left out, and so is one that makes no sense.
     pub fn take(&mut self, is_over: bool, mut each: impl FnMut(Sample)) -> Result<(), ReadError> {
         const AT_ONCE: u64 = 4096;
+        /// As many as threads can leave behind that are ended while they write. Behind more of them, nothing is to be expected.
+        const MOST_SPOILT: u64 = 1 << 20;
         let head: u64 = self.field(offset_of!(Header, head))?; // record_ring: ask
         // Not more than there can be, whatever the file says.
         let end = head.min(self.tail.saturating_add(self.ring.room));
+        let spoilt_before = self.spoilt;
         'all: while self.tail < end {
             let first = self.tail % self.ring.room;
             let n = AT_ONCE.min(end - self.tail).min(self.ring.room - first);
@@ -460,6 +485,10 @@ impl Reader {
                     None => self.spoilt += 1,
                 }
                 self.tail += 1;
+            }
+            if self.spoilt - spoilt_before > MOST_SPOILT {
+                self.spoilt += end - self.tail;
+                self.tail = end;
             }
         }
         let written = self.file.write_all_at(&self.tail.to_le_bytes(), offset_of!(Header, tail) as u64); // record_ring: free

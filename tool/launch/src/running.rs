@@ -25,6 +25,8 @@ pub enum NotRecorded {
     NotAllowed(io::Error),
     /// Its recorder is of another version, whose recordings begin with these bytes.
     OtherVersion(u64),
+    /// More bytes of its memory than these would have to be read to find one.
+    TooMuch(u64),
     /// Another observer records it.
     Observed,
     /// It is recorded from its start on.
@@ -45,6 +47,11 @@ impl fmt::Display for NotRecorded {
             NotRecorded::NoRecorder => f.write_str("no recorder is in the process"),
             NotRecorded::NotAllowed(error) => write!(f, "its memory may not be written: {error}"),
             NotRecorded::OtherVersion(_) => f.write_str("the recorder in the process is of another version of ondeck"),
+            NotRecorded::TooMuch(most) => write!(
+                f,
+                "no recorder was found in the first {} MB of headers and notes of its files, and it has more of them",
+                most >> 20
+            ),
             NotRecorded::Observed => f.write_str("another ondeck records it just now"),
             NotRecorded::FromItsStart => f.write_str("it is recorded already, since it was started"),
             NotRecorded::OtherLock => f.write_str(
@@ -74,15 +81,13 @@ pub struct RunningProcess {
 impl RunningProcess {
     /// The recorders of that process.
     pub fn find(pid: u32) -> Result<Self, NotRecorded> {
-        /// A program may say anything of itself.
-        const MOST: usize = 16;
         let memory = Arc::new(Memory::of(pid)?);
         let process = number_inside(pid).unwrap_or(pid);
         let recorder =
             |control| Recorder { memory: memory.clone(), control, process, was_rung: AtomicBool::new(false) };
-        let recorders: Arc<[Recorder]> = memory.recorders().into_iter().take(MOST).map(recorder).collect();
+        let recorders: Arc<[Recorder]> = memory.recorders().iter().copied().map(recorder).collect();
         if recorders.is_empty() {
-            return Err(memory.other_version().map_or(NotRecorded::NoRecorder, NotRecorded::OtherVersion));
+            return Err(memory.why_none());
         }
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
         let number = (now ^ u64::from(std::process::id()) << 40).max(1);

@@ -6,10 +6,10 @@
 
 use memmap2::Mmap;
 use object::{Object, ObjectSegment};
-use std::fs::{File, OpenOptions};
+pub use ondeck_record::read::outside::open_plain as open;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// What is loaded of a file as one piece.
@@ -19,20 +19,6 @@ pub struct Segment {
     pub memory: Range<u64>,
     /// Where it is in the file, which may have less of it: the rest is zeros.
     pub file: Range<u64>,
-}
-
-/// Opens an ordinary file. To open a device may do something, and a pipe would wait for its writer, also one that is put
-/// there just now.
-///
-/// # Errors
-/// If there is none, or it may not be read.
-pub fn open(path: &Path) -> io::Result<File> {
-    let no_file = || io::Error::other("it is not an ordinary file");
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(no_file());
-    }
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
 }
 
 /// The content of a file, which costs no memory.

@@ -17,11 +17,12 @@
 //! Of a process whose first thread has ended, the kernel shows these under the number of another thread only.
 
 use crate::elf;
-use crate::maps::{Mapping, executable, without_mark};
+use crate::maps::{self, Mapping, executable, without_mark};
 use crate::module::{Elf, Module};
 use crate::process::{parent, threads};
 use crate::walk::{Cache, KnownWalks, Reads, Walker};
 use indexmap::IndexSet;
+use ondeck_record::read::outside::open_within;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -84,6 +85,9 @@ impl Image {
     }
 }
 
+/// So many files of code are kept of one process: each new one is compared with them. A browser has some hundreds.
+pub const MOST_MODULES: usize = 1 << 13;
+
 /// All processes that were seen.
 #[derive(Default)]
 pub(crate) struct Images {
@@ -95,6 +99,8 @@ pub(crate) struct Images {
     stacks: Stacks,
     cache: Option<Cache>,
     known_walks: KnownWalks,
+    /// Whether there is mapped code of which nothing is kept.
+    has_left_out: bool,
 }
 
 /// How the names of memory begin that has no file. Programs put code there that they make as they run.
@@ -224,6 +230,10 @@ impl Images {
         if !path.is_absolute() {
             return;
         }
+        if self.list[index].modules.len() >= MOST_MODULES {
+            self.has_left_out = true;
+            return;
+        }
         let Mapping { start, end, offset, .. } = *mapping;
         let file = self.file(self.list[index].pid, mapping, path);
         let image = &mut self.list[index];
@@ -270,9 +280,11 @@ impl Images {
     /// Reads what is mapped now.
     fn look(&mut self, index: usize) {
         let window = window(self.list[index].pid);
-        let Ok(maps) = std::fs::read_to_string(format!("/proc/{window}/maps")) else { return };
-        for (mapping, path) in maps.lines().filter_map(executable) {
-            self.add(index, &mapping, path);
+        let Ok(lines) = maps::lines(window) else { return };
+        for line in lines {
+            if let Some((mapping, path)) = executable(&line) {
+                self.add(index, &mapping, path);
+            }
         }
     }
 
@@ -316,6 +328,11 @@ impl Images {
         self.stacks.n_cut
     }
 
+    /// Whether mapped code was left out, as its process has too much of it.
+    pub(crate) fn has_left_out(&self) -> bool {
+        self.has_left_out
+    }
+
     fn is_strange(&mut self, index: usize, addresses: &[u64]) -> bool {
         const PAGE: u64 = 4096;
         let image = &mut self.list[index];
@@ -354,8 +371,11 @@ fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), 
         }
     }
     let mut fault = None;
-    for (place, is_current) in [(inside.as_path(), mapping.is_current), (path, false)] {
-        match elf::open(place) {
+    let below_root = || open_within(&File::open(format!("/proc/{window}/root"))?, path);
+    let ours = || elf::open(path);
+    let opens: [(&dyn Fn() -> std::io::Result<File>, bool); 2] = [(&below_root, mapping.is_current), (&ours, false)];
+    for (open, is_current) in opens {
+        match open() {
             Ok(file) if is_current || file.metadata().is_ok_and(|now| now.ino() == mapping.number) => {
                 return Ok((lasting.to_owned(), file));
             }

@@ -16,7 +16,7 @@
 //! | `ring` | the memory in which the kernel leaves records, one for each CPU |
 //! | `record` | the bytes of a record |
 //! | `image` | processes, their programs and libraries |
-//! | `maps` | code that is mapped into a process |
+//! | `maps` | what is mapped into a process, and which of it is code; for others, too |
 //! | `elf` | files of programs as they are on disk; for other readers of such files, too |
 //! | `module` | what is needed of a program file or library |
 //! | `process` | what `/proc` tells of a process; for others, too |
@@ -34,7 +34,7 @@ pub mod elf;
 mod event;
 mod held;
 mod image;
-mod maps;
+pub mod maps;
 mod module;
 mod pair;
 pub mod process;
@@ -48,7 +48,7 @@ mod tracer;
 mod walk;
 
 pub use event::STACK_BYTES;
-pub use image::Image;
+pub use image::{Image, MOST_MODULES};
 pub use module::Module;
 pub use pair::{End, Wait};
 pub use refusal::Refusal;

@@ -1,8 +1,19 @@
-//! Code that is mapped into a process.
+//! What is mapped into a process, and which of it is code.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+/// The lines of `/proc/PID/maps`, one after the other: a process may have so many that all take hundreds of MB.
+///
+/// # Errors
+/// If they may not be read, or there is no such process.
+pub fn lines(pid: u32) -> io::Result<impl Iterator<Item = String>> {
+    let lines = BufReader::new(File::open(format!("/proc/{pid}/maps"))?).split(b'\n');
+    Ok(lines.map_while(Result::ok).map(|line| String::from_utf8_lossy(&line).into_owned()))
+}
 
 /// Code that is mapped, as the kernel tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -376,6 +376,11 @@ impl Tracer {
         self.pairs.doubtful()
     }
 
+    /// Whether a process has mapped so many pieces of code that the rest was left out: [`MOST_MODULES`](crate::MOST_MODULES).
+    pub fn has_left_out_code(&self) -> bool {
+        self.images.has_left_out()
+    }
+
     /// How often a stack was cut, as there were too many different ones.
     pub fn cut_stacks(&self) -> u64 {
         self.images.n_cut()

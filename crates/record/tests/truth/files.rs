@@ -254,6 +254,20 @@ fn what_is_no_recording_is_refused() {
         std::fs::File::options().write(true).open(&endless).unwrap().set_len(1 << 40).unwrap();
         let error = Reader::open(&endless).expect_err("it is too long").to_string();
         assert!(error.contains("longer than any recording"), "{error}");
+        // Of holes to one part, as long as a recording may be.
+        let (length, waiters) = (std::mem::offset_of!(Header, length), std::mem::offset_of!(Header, waiters));
+        let named = std::mem::offset_of!(Header, named);
+        for (part, size) in [(waiters, 64), (named, 8)] {
+            let mut bytes = changed(length, 1 << 34);
+            bytes[part..part + 8].copy_from_slice(&8192_u64.to_le_bytes());
+            bytes[part + 8..part + 16].copy_from_slice(&(((1_u64 << 34) - 8192) / size).to_le_bytes());
+            let holes = directory.join("holes");
+            std::fs::write(&holes, bytes).unwrap();
+            std::fs::File::options().write(true).open(&holes).unwrap().set_len(1 << 34).unwrap();
+            let error = Reader::open(&holes).expect_err("it is all one part").to_string();
+            assert!(error.contains("a part of it has room for"), "{error}");
+        }
+        refused(&changed(length, 4096), "it is shorter than any recording");
         let modules = std::mem::offset_of!(Header, modules);
         // Nobody reads the index of stacks, which is the third.
         for part in [0, 1, 3, 4] {

@@ -9,6 +9,7 @@ use crate::order::put_in_order;
 use crate::profile::{Dropped, Profile};
 use crate::words::FROM_KERNEL;
 use ondeck_report::wording::counted_that;
+use ondeck_trace::MOST_MODULES;
 
 const SEES: &str = "seen from the kernel (--futex): only waits in which a thread slept. How often and how long locks were \
     held, and waiting without sleep, cannot be seen";
@@ -49,6 +50,7 @@ impl Namer {
         profile.notes.extend(cells.remark());
         profile.notes.extend(left_out(told.doubtful));
         profile.notes.extend(cut(told.cut_stacks));
+        profile.notes.extend(told.has_left_out_code.then(left_out_code));
         profile.notes.extend(thinned(told.period));
         profile.notes.extend(self.symbols.remarks());
         profile.notes.extend(self.symbols.how_to_get_names());
@@ -71,6 +73,14 @@ fn thinned(period: u64) -> Option<String> {
              known of one call in {period}, and taken to be the same for those that follow it"
         )
     })
+}
+
+/// What to say of functions whose file was not looked at.
+fn left_out_code() -> String {
+    format!(
+        "a process has mapped more than {MOST_MODULES} pieces of code. Functions in the rest of them have no names, and stacks \
+         end there"
+    )
 }
 
 /// What to say of stacks that found no room.

@@ -29,6 +29,7 @@ pub struct FutexSnapshot {
     pub(super) lost: u64,
     pub(super) doubtful: u64,
     pub(super) cut_stacks: u64,
+    pub(super) has_left_out_code: bool,
     /// One stack in so many was looked at.
     pub(super) period: u64,
 }
@@ -58,6 +59,7 @@ impl FutexSnapshot {
             lost: tracer.lost(),
             doubtful: tracer.doubtful(),
             cut_stacks: tracer.cut_stacks(),
+            has_left_out_code: tracer.has_left_out_code(),
             period: tracer.period(),
             run: collector.run.clone(),
         }
