@@ -54,6 +54,9 @@ impl RecordedProgram {
         let mut next = every.map(|every| Instant::now() + every);
         loop {
             self.collector.take(now_ns());
+            if self.purpose == Purpose::Statistics {
+                self.collector.make_room();
+            }
             let (is_wanted, ended) = self.orders.snapshot_and_end_of(&mut self.child);
             if let Some(status) = ended {
                 return status;
