@@ -41,9 +41,7 @@ impl RecordedProgram {
         ignore_faults_beside(&mut command);
         let child = command.spawn().map_err(cannot)?;
         let mut collector = Collector::new(directory, run);
-        if purpose == Purpose::Profile {
-            collector.begins_with(child.id());
-        }
+        collector.begins_with(child.id(), purpose == Purpose::Statistics);
         Ok(RecordedProgram { child, collector, orders, purpose })
     }
 

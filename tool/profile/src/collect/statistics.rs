@@ -5,6 +5,7 @@
 //! told with.
 
 use super::build::parts::{OTHERS, parts};
+use super::gaps::Lost;
 use super::tally::Tally;
 use super::{Collector, Recording};
 use ondeck_record::stats::Snapshot;
@@ -21,6 +22,8 @@ pub(super) struct Ended {
     locks: BTreeMap<String, Tally>,
     n_processes: u64,
     missed: u64,
+    pub(super) lost: Lost,
+    pub(super) has_locked: bool,
 }
 
 impl Ended {
@@ -152,6 +155,10 @@ impl Collector {
             let lost = recording.dropped.samples.saturating_add(recording.dropped.locks);
             let sum = if recording.is_closed { &mut self.ended.missed } else { &mut missed };
             *sum = sum.saturating_add(lost);
+            if recording.is_closed {
+                self.ended.lost.add(recording);
+                self.ended.has_locked |= recording.has_locked;
+            }
         }
         let n_before = self.recordings.len();
         self.recordings.retain(|recording| !recording.is_closed);
