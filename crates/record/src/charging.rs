@@ -26,7 +26,7 @@
 pub(crate) mod budget;
 pub(crate) mod instants;
 
-use crate::layout::{Lock, kind, waiting};
+use crate::layout::{Lock, kind, tenancy, waiting};
 use crate::store::{
     Recording, current, locks,
     ring::{Sample, push},
@@ -136,9 +136,8 @@ impl Marks {
         let number = tag >> Tag::NUMBER_AT;
         let is_ours = tag & Tag::GENERATION == generation;
         if is_ours && tag & Tag::IS_ORIGIN == 0 {
-            let found = locks::lock(recording, number).filter(|lock| lock.address.load(Relaxed) == address);
-            if let Some(lock) = found {
-                return Some((number, lock));
+            if let Some(found) = locks::in_entry(recording, number, address) {
+                return Some(found);
             }
         }
         if !locks::has_room(recording) {
@@ -152,15 +151,15 @@ impl Marks {
         let number = locks::add(recording, address, kind, origin);
         // What a parent's waiters have asked for is nothing here.
         let asked = if is_ours { tag & (Tag::HOT | Tag::WAITED) } else { 0 };
-        let next = number << Tag::NUMBER_AT | generation | asked;
+        let next = tenancy::entry(number) << Tag::NUMBER_AT | generation | asked;
         // If another thread has been faster, our entry stays without samples, which readers leave out. It fails if a flag
         // has changed, too: then the other's is the number next time.
         if self.tag.compare_exchange(tag, next, AcqRel, Relaxed).is_err() {
             let tag = self.tag.load(Acquire);
             let is_theirs = tag & Tag::GENERATION == generation && tag & Tag::IS_ORIGIN == 0;
-            let theirs = locks::lock(recording, tag >> Tag::NUMBER_AT).filter(|_| is_theirs);
-            if let Some(lock) = theirs.filter(|lock| lock.address.load(Relaxed) == address) {
-                return Some((tag >> Tag::NUMBER_AT, lock));
+            let theirs = locks::in_entry(recording, tag >> Tag::NUMBER_AT, address).filter(|_| is_theirs);
+            if theirs.is_some() {
+                return theirs;
             }
         }
         locks::lock(recording, number).map(|lock| (number, lock))

@@ -12,7 +12,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `ondeckR` and the version of the form.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x09");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0a");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -77,6 +77,12 @@ pub struct Header {
     pub most_waiters: AtomicU32,
     /// Whether any lock was given a name.
     pub has_names: AtomicU32,
+    /// Written by a reader that gives places of locks back: the epoch of it that is now. See [`tenancy`].
+    pub epoch: AtomicU32,
+    /// The same: what was last used two epochs before this one may go.
+    pub taken: AtomicU32,
+    /// 1 if places for locks become few. The reader clears it.
+    pub wants_places: AtomicU32,
 }
 
 /// Bytes that the header takes, in whole pages. They stay when the content of a file is given back: the process may look at them.
@@ -168,6 +174,8 @@ pub struct Lock {
     pub name: AtomicU32,
     /// The thread that has it alone, by the kernel's number; 0 if none does. Known only where nestings are noted.
     pub held_by: AtomicU32,
+    /// Of [`tenancy`].
+    pub tenancy: AtomicU32,
     /// If charges are sampled: the mean time between two instants, in ns.
     pub period: AtomicU64,
     /// The last instant before whose charge the number of waiters has changed, and that number.
@@ -182,6 +190,51 @@ pub struct Lock {
 impl Lock {
     /// In the place of a name's number: the lock had none.
     pub const NAMELESS: u32 = u32::MAX;
+}
+
+/// Whose an entry among the locks is, if it has had several locks one after the other: the word [`Lock::tenancy`].
+///
+/// The number of a lock that samples and waiters have is that of its entry, and above it the lower bits of how often
+/// the entry was given to another lock: its *turn*.
+pub mod tenancy {
+    /// Bits of the number of an entry.
+    pub const NUMBER: u32 = 24;
+    const TURN: u32 = 0x7f;
+    /// A thread gives the entry to another lock.
+    pub const CLAIMED: u32 = 0x80;
+    const EPOCH_AT: u32 = 8;
+    const EPOCHS: u32 = u32::MAX >> EPOCH_AT;
+
+    /// The number of the entry in that of a lock.
+    pub const fn entry(number: u32) -> u32 {
+        number & ((1 << NUMBER) - 1)
+    }
+
+    /// The number of the lock whose entry has that number and that word.
+    pub const fn number(entry: u32, word: u32) -> u32 {
+        entry | (word & TURN) << NUMBER
+    }
+
+    /// Whether the entry has that word while a lock of that number has it.
+    pub const fn is_of(number: u32, word: u32) -> bool {
+        number >> NUMBER == word & TURN
+    }
+
+    /// The word of the same lock, used in that epoch.
+    pub const fn used(word: u32, epoch: u32) -> u32 {
+        word & (TURN | CLAIMED) | epoch << EPOCH_AT
+    }
+
+    /// The word of the next lock.
+    pub const fn next(word: u32, epoch: u32) -> u32 {
+        (word + 1) & TURN | epoch << EPOCH_AT
+    }
+
+    /// Whether it was last used so long ago that all is known of it: two epochs before what was taken.
+    pub const fn may_go(word: u32, taken: u32) -> bool {
+        let age = taken.wrapping_sub(word >> EPOCH_AT) & EPOCHS;
+        word & CLAIMED == 0 && age >= 2 && age <= EPOCHS / 2
+    }
 }
 
 /// What an entry among the locks is.

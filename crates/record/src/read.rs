@@ -38,6 +38,8 @@ pub struct Reader {
     /// Samples that were begun and not finished, or make no sense.
     spoilt: u64,
     budget: Budget,
+    /// Of [`begin_epoch`](Self::begin_epoch); 0 if places of locks are not given back.
+    epoch: u32,
 }
 
 /// Who recorded, and how.
@@ -130,6 +132,12 @@ impl Lock {
     /// What threads wait for that has no number yet, as it was never waited for to the end.
     pub fn without_a_number(address: u64, kind: u32, origin: u32) -> Self {
         Lock { address, kind, origin, ..Lock::default() }
+    }
+
+    /// Whether that is the same lock, some time later.
+    fn is(&self, other: Option<&Self>) -> bool {
+        let same = |lock: &Self| (lock.number, lock.address, lock.kind & 0xff, lock.origin);
+        other.is_some_and(|other| same(self) == same(other))
     }
 
     /// What is waited for it at an instant and nobody has been charged yet, in ns.
@@ -257,6 +265,7 @@ impl Reader {
             budget: Budget::default(),
             tail: head.tail.into_inner(),
             spoilt: 0,
+            epoch: head.epoch.into_inner(),
             about: RecordingInfo {
                 pid: head.pid,
                 parent: head.parent,
@@ -383,6 +392,37 @@ impl Reader {
         Ok(modules)
     }
 
+    /// Whether places for locks have become few since the last call.
+    pub fn wants_places(&self) -> Result<bool, ReadError> {
+        const AT: usize = offset_of!(Header, wants_places);
+        let wants = self.field::<u32>(AT)? != 0;
+        if wants {
+            self.write(AT, 0)?;
+        }
+        Ok(wants)
+    }
+
+    /// Begins an epoch: from here on locks that are used are told from those that are not. What was last used two
+    /// epochs before may go once this one [is taken](Self::take_epoch).
+    pub fn begin_epoch(&mut self) -> Result<(), ReadError> {
+        self.epoch = self.epoch.wrapping_add(1);
+        self.write(offset_of!(Header, epoch), self.epoch)
+    }
+
+    /// Whether an epoch was ever begun.
+    pub fn gives_places_back(&self) -> bool {
+        self.epoch != 0
+    }
+
+    /// All locks have been looked at since the epoch [began](Self::begin_epoch).
+    pub fn take_epoch(&self) -> Result<(), ReadError> {
+        self.write(offset_of!(Header, taken), self.epoch)
+    }
+
+    fn write(&self, at: usize, number: u32) -> Result<(), ReadError> {
+        self.file.write_all_at(&number.to_le_bytes(), at as u64).map_err(|error| self.failed(&error))
+    }
+
     /// The locks and condition variables that are known until now.
     pub fn locks(&self) -> Result<Vec<Lock>, ReadError> {
         const AT_ONCE: u64 = 256;
@@ -393,7 +433,16 @@ impl Reader {
             let n_before = locks.len();
             // A thread that has taken a number may be about to write it, or had no room on the disk.
             let entries = self.entries(self.locks, first, n)?.into_iter();
-            locks.extend((first as u32..).zip(entries).filter_map(|(number, entry)| lock(number, entry)));
+            let found = (first as u32..).zip(entries).map(|(number, entry)| lock(number, entry));
+            if self.epoch == 0 {
+                locks.extend(found.flatten());
+            } else {
+                // An entry may be given to another lock meanwhile. Whose turn it was before and after is one lock.
+                fence(Acquire);
+                let again = self.entries(self.locks, first, n)?.into_iter();
+                let again = (first as u32..).zip(again).map(|(number, entry)| lock(number, entry));
+                locks.extend(found.zip(again).filter_map(|(one, other)| one.filter(|one| one.is(other.as_ref()))));
+            }
             if locks.len() == n_before {
                 break;
             }
@@ -405,10 +454,12 @@ impl Reader {
 
     /// The lock of that number, if there is one.
     pub fn lock(&self, number: u32) -> Result<Option<Lock>, ReadError> {
-        if number == layout::NONE || u64::from(number) >= self.locks.room {
+        let at = layout::tenancy::entry(number);
+        if at == layout::NONE || u64::from(at) >= self.locks.room {
             return Ok(None);
         }
-        Ok(lock(number, self.entries(self.locks, number.into(), 1)?.remove(0)))
+        let found = lock(at, self.entries(self.locks, at.into(), 1)?.remove(0));
+        Ok(found.filter(|lock| lock.number == number))
     }
 
     /// The threads that wait now. Of a thread that has left a wait without its end, or waits inside a wait, the newest counts.
@@ -496,10 +547,11 @@ impl Reader {
     }
 }
 
+/// The lock that has the entry of that number.
 fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
     let address = entry.address.into_inner();
     (address != 0).then(|| Lock {
-        number,
+        number: layout::tenancy::number(number, entry.tenancy.into_inner()),
         address,
         kind: entry.kind.into_inner(),
         origin: entry.origin.into_inner(),

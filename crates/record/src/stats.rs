@@ -20,6 +20,8 @@
 
 mod text;
 
+pub use text::Labels;
+
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod here;
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]

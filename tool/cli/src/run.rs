@@ -1,5 +1,6 @@
 //! `ondeck run`.
 
+mod labels;
 mod stats;
 
 use crate::args::LaunchArgs;
@@ -10,6 +11,11 @@ use ondeck_launch::{Launch, Recording, become_it};
 pub(crate) fn run(args: &LaunchArgs) -> Result<(), Exit> {
     match (&args.stats.file, args.stats.every) {
         (Some(path), every) => stats::run(args, path, every),
+        (None, _) if !args.stats.labels.is_empty() => {
+            let what =
+                "--label needs a file to write; accepted: ondeck run --stats FILE.prom --label shop=berlin -- PROGRAM";
+            Err(Exit::Usage(what.to_owned()))
+        }
         (None, Some(_)) => {
             let what = "--every needs a file to write; accepted: ondeck run --stats FILE.prom --every 15s -- PROGRAM";
             Err(Exit::Usage(what.to_owned()))

@@ -9,6 +9,7 @@ mod clock;
 mod contents;
 #[cfg(test)]
 mod damage;
+mod gaps;
 pub(crate) mod holders;
 mod looked_at;
 mod numbers;
@@ -58,6 +59,8 @@ pub struct Collector {
     last_snapshot_ns: Option<u64>,
     /// What [`statistics`](Self::statistics) have of processes that have ended.
     ended: Ended,
+    /// The beginnings of notes that were given.
+    said: BTreeSet<String>,
 }
 
 /// What one part of a process image records.
@@ -111,12 +114,14 @@ impl Collector {
             programs: Programs::default(),
             last_snapshot_ns: None,
             ended: Ended::default(),
+            said: BTreeSet::new(),
         }
     }
 
-    /// Tells which process the program began with: those that come from it and do not record become notes.
-    pub fn begins_with(&mut self, pid: u32) {
-        self.bypassed = Some(BypassedProcesses::new(pid));
+    /// Tells which process the program began with: those that come from it and do not record become notes. Where the run may
+    /// take months, they are looked for less often.
+    pub fn begins_with(&mut self, pid: u32, is_for_long: bool) {
+        self.bypassed = Some(BypassedProcesses::new(pid, is_for_long));
     }
 
     /// The process of that number here will record in that directory.
@@ -133,7 +138,9 @@ impl Collector {
     pub fn take(&mut self, now_ns: u64) {
         self.look_for_files(now_ns);
         if let Some(bypassed) = &mut self.bypassed {
-            bypassed.look(now_ns);
+            let recordings = &self.recordings;
+            let is_of = |recording: &Recording, pid| recording.contents.about().pid == pid && !recording.is_closed;
+            bypassed.look(now_ns, |pid| recordings.iter().any(|recording| is_of(recording, pid)));
         }
         let mut mapped = None;
         for at in 0..self.recordings.len() {

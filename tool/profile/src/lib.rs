@@ -67,7 +67,7 @@ pub use futex::{FutexCollector, FutexSnapshot, Namer};
 pub use group::grouped;
 pub use input::{is_profile, read_profile};
 pub use names::kind_of;
-pub use ondeck_record::stats::Snapshot as Statistics;
+pub use ondeck_record::stats::{Labels, Snapshot as Statistics};
 pub use page::page;
 pub use profile::{
     Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, LockOrder, Noise, OrderStep, Origin, Process,

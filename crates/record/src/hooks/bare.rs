@@ -24,12 +24,12 @@ use super::mutex::PendingRelease;
 use super::order;
 use super::process::{self, Change, Sleep, Source};
 use super::wait::Wait;
-use crate::charging::Marks;
+use crate::charging::{Marks, Tag};
 use crate::control;
 use crate::counts;
 use crate::layout::NONE;
 use crate::options::RecordOptions;
-use crate::store::locks::near;
+use crate::store::locks::{self, near};
 use crate::store::{self, Recording, current};
 use crate::thread::{Hold, own};
 use crate::{modules, walk};
@@ -189,6 +189,21 @@ fn marks(recording: &Recording, address: u64) -> Option<&'static Marks> {
             found => found,
         };
         if found == address {
+            return Some(&place.marks);
+        }
+    }
+    instead(recording, address)
+}
+
+/// The same where all places are taken: those of a lock that nobody waits for and that was not used for a while. A thread that
+/// begins to wait for that lock meanwhile has marks that are no more its own, so nobody is charged for that wait.
+fn instead(recording: &Recording, address: u64) -> Option<&'static Marks> {
+    locks::want_places(recording);
+    let is_spare = |place: &&Place| locks::is_spare(recording, place.marks.tag.load(Acquire) >> Tag::NUMBER_AT);
+    if let Some(place) = near(&PLACES, address).find(is_spare) {
+        let before = place.address.load(Acquire);
+        if place.address.compare_exchange(before, address, AcqRel, Relaxed).is_ok() {
+            place.marks.tag.store(0, Relaxed);
             return Some(&place.marks);
         }
     }

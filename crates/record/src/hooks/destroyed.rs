@@ -4,7 +4,7 @@ use super::bare;
 use crate::charging::{Marks, Tag, generation};
 use crate::layout::{Lock, NONE};
 use crate::store::{Recording, current, locks, names};
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Release};
 
 /// The lock at that address, with those marks if it has room for them, is destroyed. What comes to be there has no name.
 #[inline]
@@ -48,6 +48,5 @@ pub(crate) fn known(recording: &Recording, marks: &Marks, address: u64) -> u32 {
     let tag = marks.tag.load(Acquire);
     let is_ours = tag & Tag::GENERATION == generation() && tag & Tag::IS_ORIGIN == 0;
     let number = if is_ours { tag >> Tag::NUMBER_AT } else { NONE };
-    let lock = locks::lock(recording, number).filter(|lock| lock.address.load(Relaxed) == address);
-    lock.map_or(NONE, |_| number)
+    locks::in_entry(recording, number, address).map_or(NONE, |(number, _)| number)
 }

@@ -7,7 +7,7 @@ use crate::counts;
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::waiters::{self, WaitTarget};
-use crate::store::{Recording, current};
+use crate::store::{Recording, current, locks};
 use crate::thread::{Threshold, now_ns, own};
 use crate::walk;
 use core::cell::Cell;
@@ -49,22 +49,37 @@ impl Marks {
         address: u64,
         sleeps_now: bool,
     ) -> Option<Wait<'_>> {
-        let (number, lock) = self.lock(recording, address)?;
+        let (number, lock, before, from, count) = self.count_in(recording, address)?;
         let (stack, slot, outer) = (Cell::new(NONE), Cell::new(waiters::NOWHERE), Cell::new(ptr::null()));
-        let from = now_ns();
         let threshold = Threshold::draw(WAITS.at(from));
         let in_recording = recording_number();
         let wait =
             Wait { marks: self, lock, number, recording: in_recording, from, threshold, flag: 0, stack, slot, outer };
-        let count = Count::now();
-        self.settle(lock, from, count);
-        let before = lock.waiting.fetch_add(waiting::one(wait.from), SeqCst);
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
         self.ask(lock, from, count, waiting::number(before) == 0);
         if sleeps_now {
             wait.prepare_to_sleep(recording);
         }
         Some(wait)
+    }
+
+    /// Counts the calling thread among those that wait for the lock, whose entry stays from then on: the lock's number, its entry,
+    /// what that said before, and when this was.
+    fn count_in<'r>(&self, recording: &'r Recording, address: u64) -> Option<(u32, &'r Lock, u64, u64, Count)> {
+        /// An entry goes that was not used for long, or was used just now by a thread that had lost its core.
+        const TRIES: u32 = 3;
+        for _ in 0..TRIES {
+            let (number, lock) = self.lock(recording, address)?;
+            let (from, count) = (now_ns(), Count::now());
+            self.settle(lock, from, count);
+            let before = lock.waiting.fetch_add(waiting::one(from), SeqCst);
+            if locks::still_has(lock, number, address) {
+                return Some((number, lock, before, from, count));
+            }
+            lock.waiting.fetch_sub(waiting::one(from), Relaxed);
+        }
+        recording.dropped_locks.fetch_add(1, Relaxed);
+        None
     }
 }
 

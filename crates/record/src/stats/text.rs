@@ -41,11 +41,19 @@ impl Snapshot {
     /// # Errors
     /// Those of `to`.
     pub fn prometheus(&self, to: &mut impl Write) -> fmt::Result {
-        let labels: std::vec::Vec<String> = self.locks.iter().map(|lock| escaped(&lock.lock)).collect();
+        self.prometheus_with(&Labels::default(), to)
+    }
+
+    /// The same, with these labels on each line: several programs may be told of in one place.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn prometheus_with(&self, all: &Labels, to: &mut impl Write) -> fmt::Result {
+        let labels: std::vec::Vec<String> = self.locks.iter().map(|lock| all.after("lock", &lock.lock)).collect();
         for (name, kind, help, value) in METRICS {
             write!(to, "# HELP {name} {help}\n# TYPE {name} {kind}\n")?;
             for (lock, label) in self.locks.iter().zip(&labels) {
-                writeln!(to, "{name}{{lock=\"{label}\"}} {}", value(lock))?;
+                writeln!(to, "{name}{{{label}}} {}", value(lock))?;
             }
         }
         for (name, help, histogram) in HISTOGRAMS {
@@ -55,7 +63,7 @@ impl Snapshot {
             }
         }
         let (name, help) = ("ondeck_lock_missed_total", "Waits and holds that were not counted, for want of room.");
-        writeln!(to, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {}", self.missed)
+        writeln!(to, "# HELP {name} {help}\n# TYPE {name} counter\n{name}{all} {}", self.missed)
     }
 }
 
@@ -64,12 +72,41 @@ fn write_histogram(to: &mut impl Write, name: &str, label: &str, histogram: &His
     for (bucket, count) in histogram.buckets.iter().enumerate() {
         so_far += count;
         match Histogram::limit(bucket) {
-            Some(limit) => writeln!(to, "{name}_bucket{{lock=\"{label}\",le=\"{}\"}} {so_far}", seconds(limit))?,
-            None => writeln!(to, "{name}_bucket{{lock=\"{label}\",le=\"+Inf\"}} {so_far}")?,
+            Some(limit) => writeln!(to, "{name}_bucket{{{label},le=\"{}\"}} {so_far}", seconds(limit))?,
+            None => writeln!(to, "{name}_bucket{{{label},le=\"+Inf\"}} {so_far}")?,
         }
     }
-    writeln!(to, "{name}_sum{{lock=\"{label}\"}} {}", seconds(histogram.sum))?;
-    writeln!(to, "{name}_count{{lock=\"{label}\"}} {so_far}")
+    writeln!(to, "{name}_sum{{{label}}} {}", seconds(histogram.sum))?;
+    writeln!(to, "{name}_count{{{label}}} {so_far}")
+}
+
+/// Labels in the text form of Prometheus. Shown, they stand in braces; no labels are no text.
+#[derive(Clone, Debug, Default)]
+pub struct Labels(std::vec::Vec<(String, String)>);
+
+impl Labels {
+    /// Adds a label. Its name has letters, digits and `_`, and is no other's.
+    pub fn add(&mut self, name: &str, value: &str) {
+        self.0.push((name.into(), value.into()));
+    }
+
+    /// All of them behind another one, as they stand between the braces.
+    #[must_use]
+    pub fn after(&self, name: &str, value: &str) -> String {
+        let mut text = std::format!("{name}=\"{}\"", escaped(value));
+        for (name, value) in &self.0 {
+            // A `String` takes all that is written.
+            let _ = write!(text, ",{name}=\"{}\"", escaped(value));
+        }
+        text
+    }
+}
+
+impl fmt::Display for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(((name, value), rest)) = self.0.split_first() else { return Ok(()) };
+        write!(f, "{{{}}}", Labels(rest.to_vec()).after(name, value))
+    }
 }
 
 /// As it stands between the quotes of a label.
@@ -108,5 +145,24 @@ mod tests {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
         assert!(text.ends_with('\n'));
+    }
+
+    #[test]
+    fn labels_of_the_program_are_on_each_line() {
+        let mut labels = Labels::default();
+        labels.add("program", "a \"b");
+        labels.add("file", "c");
+        let lock = LockStatistics { lock: "d".into(), ..Default::default() };
+        let mut text = String::new();
+        Snapshot { locks: std::vec![lock], missed: 2 }.prometheus_with(&labels, &mut text).unwrap();
+        for line in [
+            r#"ondeck_lock_waits_total{lock="d",program="a \"b",file="c"} 0"#,
+            r#"ondeck_lock_wait_seconds_bucket{lock="d",program="a \"b",file="c",le="+Inf"} 0"#,
+            r#"ondeck_lock_missed_total{program="a \"b",file="c"} 2"#,
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+        let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+        assert!(lines.all(|line| line.contains(r#"file="c""#)), "{text}");
     }
 }

@@ -41,9 +41,7 @@ impl RecordedProgram {
         ignore_faults_beside(&mut command);
         let child = command.spawn().map_err(cannot)?;
         let mut collector = Collector::new(directory, run);
-        if purpose == Purpose::Profile {
-            collector.begins_with(child.id());
-        }
+        collector.begins_with(child.id(), purpose == Purpose::Statistics);
         Ok(RecordedProgram { child, collector, orders, purpose })
     }
 
@@ -54,6 +52,9 @@ impl RecordedProgram {
         let mut next = every.map(|every| Instant::now() + every);
         loop {
             self.collector.take(now_ns());
+            if self.purpose == Purpose::Statistics {
+                self.collector.make_room();
+            }
             let (is_wanted, ended) = self.orders.snapshot_and_end_of(&mut self.child);
             if let Some(status) = ended {
                 return status;

@@ -52,7 +52,7 @@ impl Program {
         let running = RunningProcess::start(&mut command, libc::SIGKILL);
         let running = running.map_err(|error| Exit::OfProgram(format!("{name}: {error}"), 126))?;
         let mut collector = Collector::new(directory.path(), run);
-        collector.begins_with(running.pid().unsigned_abs());
+        collector.begins_with(running.pid().unsigned_abs(), false);
         Ok(Program { name, running, collector, _directory: directory })
     }
 }

@@ -99,15 +99,10 @@ impl Collector {
         let n_spoilt: u64 = self.recordings.iter().map(|recording| recording.n_spoilt).sum();
         let n_untimely: u64 = self.recordings.iter().map(|recording| recording.n_untimely).sum();
         if n_spoilt > 0 {
-            profile.notes.push(format!(
-                "samples that were left out, as they were not whole when their process ended: {n_spoilt}"
-            ));
+            profile.notes.push(spoilt(n_spoilt));
         }
         if n_untimely > 0 {
-            profile.notes.push(format!(
-                "samples whose times cannot be, as if the program's clock had been changed: {n_untimely}. They are counted \
-                 as within the run"
-            ));
+            profile.notes.push(untimely(n_untimely));
         }
         profile.notes.extend(self.bypassed.iter().flat_map(BypassedProcesses::remarks));
         profile.notes.extend(self.symbols.how_to_get_names());
@@ -119,9 +114,6 @@ impl Collector {
         {
             profile.notes.push(NO_LOCKS.to_owned());
         }
-        let is_opaque = |lock: &read::Lock| lock.kind & !kind::SEVERAL == kind::OPAQUE;
-        let has_opaque =
-            |recording: &Recording| recording.contents.locks().is_ok_and(|locks| locks.iter().any(is_opaque));
         if self.recordings.iter().any(has_opaque) {
             profile.notes.push(OPAQUE.to_owned());
         }
@@ -137,10 +129,26 @@ fn still_running(processes: &[Process]) -> Option<String> {
     (!all.is_empty()).then(|| format!("still running, so the rest of their waiting is missing: {names}"))
 }
 
-const NO_LOCKS: &str = "no call of the C library's locks was seen. A Rust program \
+pub(super) fn spoilt(n: u64) -> String {
+    format!("samples that were left out, as they were not whole when their process ended: {n}")
+}
+
+pub(super) fn untimely(n: u64) -> String {
+    format!(
+        "samples whose times cannot be, as if the program's clock had been changed: {n}. They are counted as within the run"
+    )
+}
+
+/// Whether there are locks of which only the waits are known.
+pub(super) fn has_opaque(recording: &Recording) -> bool {
+    let is_opaque = |lock: &read::Lock| lock.kind & !kind::SEVERAL == kind::OPAQUE;
+    recording.contents.locks().is_ok_and(|locks| locks.iter().any(is_opaque))
+}
+
+pub(super) const NO_LOCKS: &str = "no call of the C library's locks was seen. A Rust program \
     can also record its own mutexes: docs/profile.md says how";
 
-const OPAQUE: &str = "for robust, process-shared and priority locks only the waits are known, not who held them or how \
+pub(super) const OPAQUE: &str = "for robust, process-shared and priority locks only the waits are known, not who held them or how \
     often they were acquired";
 
 /// The longest slice of all.

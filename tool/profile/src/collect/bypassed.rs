@@ -9,64 +9,132 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Between two looks.
 const GAP_NS: u64 = 1_000_000_000;
 
+/// Why processes do not record, as statistics have it and as a note says it. A process is of the first reason that it has.
+const REASONS: [(&str, &str); 3] = [
+    (
+        "no_library",
+        "they have not loaded ondeck's library. Their environment was cleared, or they are static programs or have another C \
+         library. To see their locks too:\nsudo ondeck profile --futex -- PROGRAM",
+    ),
+    (
+        "no_directory",
+        "they cannot write to the directory of recordings. It has no room, or they have another root directory or user",
+    ),
+    ("other_user", "they run as another user, or have other rights than ondeck, which may not look at them"),
+];
+
+/// Processes with one reason.
+#[derive(Debug, Default)]
+struct Found {
+    /// How many there were.
+    n: u64,
+    /// The names of the first of them, and later ones that have other names.
+    names: BTreeMap<u32, String>,
+}
+
 #[derive(Debug)]
 pub(super) struct BypassedProcesses {
     /// The program's first process.
     root: u32,
+    /// When the first look was, and the last one.
+    first_ns: Option<u64>,
     last_ns: u64,
+    /// Whether looks become rare in a run of months.
+    is_for_long: bool,
     /// Seen at the last look, so that each has time to begin; and looked at.
     young: BTreeSet<u32>,
     known: BTreeSet<u32>,
-    /// Their names, of those without the library, and of those that have it.
-    found: [BTreeMap<u32, String>; 2],
+    /// By [`REASONS`].
+    found: [Found; REASONS.len()],
 }
 
 impl BypassedProcesses {
-    pub(super) fn new(root: u32) -> Self {
+    pub(super) fn new(root: u32, is_for_long: bool) -> Self {
         BypassedProcesses {
             root,
+            first_ns: None,
             last_ns: 0,
+            is_for_long,
             young: BTreeSet::new(),
             known: BTreeSet::new(),
             found: Default::default(),
         }
     }
 
-    /// Looks for processes that have lived for a while and do not record.
-    pub(super) fn look(&mut self, now_ns: u64) {
-        if now_ns.saturating_sub(self.last_ns) < GAP_NS {
+    /// Looks for processes that have lived for a while and do not record. `records` says whether one of that number does, as
+    /// far as is known.
+    pub(super) fn look(&mut self, now_ns: u64, records: impl Fn(u32) -> bool) {
+        if now_ns.saturating_sub(self.last_ns) < self.gap_ns(now_ns) {
             return;
         }
         self.last_ns = now_ns;
         let alive = descendants(self.root);
         self.known.retain(|pid| alive.contains(pid));
-        let grown = alive.intersection(&self.young).filter(|pid| self.known.insert(**pid));
+        let grown: Vec<u32> = alive.intersection(&self.young).copied().filter(|pid| self.known.insert(*pid)).collect();
         for pid in grown {
-            // Of another user's process, nothing is known.
-            let Ok(maps) = std::fs::read(format!("/proc/{pid}/maps")) else { continue };
-            let maps = String::from_utf8_lossy(&maps);
-            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            let is_recording = |line: &str| line.trim_end_matches(" (deleted)").ends_with(".ondeck");
-            // An ended process has no maps. A process that is profiled by another `ondeck` has a recording too.
-            if !maps.is_empty() && !maps.lines().any(is_recording) {
-                let has_library = maps.contains("libondeck_pthread.so");
-                self.found[usize::from(has_library)].insert(*pid, name.trim_end().to_owned());
+            if let Some(reason) = reason(pid, &records) {
+                let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+                self.found[reason].add(pid, name.trim_end());
             }
         }
         self.young = alive;
     }
 
+    /// A look asks for each process of the system.
+    fn gap_ns(&mut self, now_ns: u64) -> u64 {
+        const MOST_NS: u64 = 15 * GAP_NS;
+        const PART: u64 = 60;
+        let age = now_ns.saturating_sub(*self.first_ns.get_or_insert(now_ns));
+        if self.is_for_long { (age / PART).clamp(GAP_NS, MOST_NS) } else { GAP_NS }
+    }
+
+    /// How many there were, by reason; none as long as nobody looks.
+    pub(super) fn counts(looks: Option<&Self>) -> impl Iterator<Item = (&'static str, u64)> {
+        (0..).zip(REASONS).map(move |(at, (reason, _)): (usize, _)| (reason, looks.map_or(0, |one| one.found[at].n)))
+    }
+
     pub(super) fn remarks(&self) -> impl Iterator<Item = String> {
-        let reasons = [
-            "they have not loaded ondeck's library. Their environment was cleared, or they are static programs or have \
-             another C library. To see their locks too:\nsudo ondeck profile --futex -- PROGRAM",
-            "they cannot write to the directory of recordings. It has no room, or they have another root directory or user",
-        ];
-        self.found.iter().zip(reasons).filter(|(found, _)| !found.is_empty()).map(|(found, reason)| {
-            let names = names::processes(found.iter().map(|(pid, name)| (name.clone(), *pid)));
+        let some = self.found.iter().zip(REASONS).filter(|(found, _)| !found.names.is_empty());
+        some.map(|(found, (_, reason))| {
+            let names = names::processes(found.names.iter().map(|(pid, name)| (name.clone(), *pid)));
             format!("processes without a recording: {names}: {reason}")
         })
     }
+
+    /// The same, one for each name.
+    pub(super) fn remarks_by_name(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        for (found, (_, reason)) in self.found.iter().zip(REASONS) {
+            let names: BTreeSet<&String> = found.names.values().collect();
+            remarks.extend(names.into_iter().map(|name| format!("processes without a recording: {name}: {reason}")));
+        }
+        remarks
+    }
+}
+
+impl Found {
+    fn add(&mut self, pid: u32, name: &str) {
+        /// Names are for sentences.
+        const MOST: usize = 100;
+        self.n += 1;
+        let is_new = self.names.values().all(|known| known != name);
+        if self.names.len() < MOST || is_new && self.names.len() < 2 * MOST {
+            self.names.insert(pid, name.to_owned());
+        }
+    }
+}
+
+/// Why a process does not record, by [`REASONS`]; `None` if it does, or is no more.
+fn reason(pid: u32, records: impl Fn(u32) -> bool) -> Option<usize> {
+    let maps = match std::fs::read(format!("/proc/{pid}/maps")) {
+        Ok(maps) => maps,
+        Err(error) => return (error.kind() == std::io::ErrorKind::PermissionDenied && !records(pid)).then_some(2),
+    };
+    let maps = String::from_utf8_lossy(&maps);
+    let is_recording = |line: &str| line.trim_end_matches(" (deleted)").ends_with(".ondeck");
+    // An ended process has no maps. A process that is profiled by another `ondeck` has a recording too.
+    let records = maps.is_empty() || maps.lines().any(is_recording);
+    (!records).then(|| usize::from(maps.contains("libondeck_pthread.so")))
 }
 
 /// A process and all that come from it.

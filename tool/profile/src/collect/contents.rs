@@ -59,6 +59,11 @@ impl Contents {
         }
     }
 
+    /// Whether the program may give places of locks to others.
+    pub(super) fn gives_places_back(&self) -> bool {
+        matches!(&self.from, ContentSource::File(reader) if reader.gives_places_back())
+    }
+
     /// Whether the process is still there, with its program; `None` if the file cannot tell.
     pub(super) fn is_mapped(&self) -> Option<bool> {
         match &self.from {

@@ -19,7 +19,7 @@ use crate::profile::State;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{ReadError, Reader, Waiter};
 use ondeck_trace::process::{bytes, threads};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -143,6 +143,12 @@ impl Holders {
     pub(super) const WAITS_NS: u64 = 50_000;
     /// Where a holder sleeps is found out, which takes a while, if others wait for so long.
     const HANGS_NS: u64 = 500_000_000;
+
+    /// Locks that have other numbers are no more.
+    pub(super) fn forget_all_but(&mut self, numbers: &BTreeSet<u32>) {
+        self.owners.retain(|number, _| numbers.contains(number));
+        self.looks.retain(|number, _| numbers.contains(number));
+    }
 
     /// Looks at the holders of all locks that threads wait for.
     pub(super) fn look(&mut self, reader: &Reader, clock: &Clock, now: u64) -> Result<(), ReadError> {

@@ -6,7 +6,7 @@ pub(crate) const SNAPSHOT: &str =
     "a snapshot: it has what happened since the one before. Its timelines begin with the run";
 
 /// What is known of the run beside its recordings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Run {
     /// The program and its arguments.
     pub command: Vec<String>,

@@ -1,24 +1,29 @@
 //! Statistics of what was taken until now, in the form in which a program has them of itself.
 //!
-//! They are for runs of months. So processes that have ended are added up and forgotten, there is an end to the number of
-//! locks that are told apart, and a lock keeps the label that it was first told with.
+//! They are for runs of months. So processes that have ended are added up and forgotten, and so are locks whose places were
+//! given to others. There is an end to the number of locks that are told apart, and a lock keeps the label that it was first
+//! told with.
 
 use super::build::parts::{OTHERS, parts};
+use super::gaps::Lost;
 use super::tally::Tally;
 use super::{Collector, Recording};
 use ondeck_record::stats::Snapshot;
-use std::collections::BTreeMap;
+use ondeck_record::read::ReadError;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many locks are told apart: each is some forty lines wherever statistics are kept.
 const MOST: usize = 511;
 
-/// What is known of processes that have ended.
+/// What is known of processes that have ended, and of locks that are no more.
 #[derive(Default)]
 pub(super) struct Ended {
     /// Of all locks that were ever waited for, by what they are called.
     locks: BTreeMap<String, Tally>,
     n_processes: u64,
     missed: u64,
+    pub(super) lost: Lost,
+    pub(super) has_locked: bool,
 }
 
 impl Ended {
@@ -37,6 +42,13 @@ impl Ended {
         }
         self.locks.contains_key(&label).then_some(label)
     }
+
+    /// A lock that is called so is no more.
+    fn add(&mut self, label: String, tally: &Tally) {
+        if let Some(label) = self.label(label, tally.is_waited_for()) {
+            self.locks.entry(label).or_default().add(tally);
+        }
+    }
 }
 
 impl Recording {
@@ -45,19 +57,88 @@ impl Recording {
         self.recent.clear();
         self.locks.values_mut().for_each(|totals| totals.waits.threads.clear());
     }
+
+    /// Has the program give places of locks to others, if they have become few: whether all locks are to be looked at now.
+    fn begins_to_make_room(&mut self) -> Result<bool, ReadError> {
+        match self.contents.reader() {
+            Some(reader) if reader.wants_places()? => reader.begin_epoch().map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    /// Remembers what the locks are called and how long was waited for them: they may be no more at the next look.
+    fn remember(&mut self, of_locks: &[(u32, String, Tally)]) {
+        for (number, label, tally) in of_locks {
+            self.labels.entry(*number).or_insert_with(|| label.clone());
+            if let Some(totals) = self.locks.get_mut(number) {
+                totals.tally.longest_wait_of(tally);
+            }
+        }
+    }
+
+    /// Takes out what is known of locks that are no more, which are all but these: how they were called, and their figures.
+    fn take_out_all_but(&mut self, numbers: &BTreeSet<u32>) -> Vec<(String, Tally)> {
+        let mut gone = Vec::new();
+        let labels = &self.labels;
+        self.locks.retain(|number, totals| {
+            let stays = numbers.contains(number);
+            if !stays {
+                // What was written late is of a lock that was forgotten before.
+                let label = labels.get(number).cloned().unwrap_or_else(|| OTHERS.to_owned());
+                gone.push((label, std::mem::take(&mut totals.tally)));
+            }
+            stays
+        });
+        self.labels.retain(|number, _| numbers.contains(number));
+        self.holders.forget_all_but(numbers);
+        gone
+    }
 }
 
 impl Collector {
+    /// Lets programs that have few places for locks left give those of unused locks to others, see
+    /// [`ondeck_record::layout::tenancy`]. To be called after each [`take`](Self::take). A [`profile`](Self::profile) is
+    /// without locks that are no more.
+    pub fn make_room(&mut self) {
+        for at in 0..self.recordings.len() {
+            // What is wrong with a recording is found out when it is taken.
+            if self.recordings[at].begins_to_make_room().unwrap_or_default() {
+                self.make_room_in(at);
+            }
+        }
+    }
+
+    fn make_room_in(&mut self, at: usize) {
+        // One that is damaged keeps its places.
+        let Some(of_locks) = parts(&mut self.symbols, &self.recordings[at..=at]).pop().flatten() else { return };
+        let recording = &mut self.recordings[at];
+        recording.remember(&of_locks);
+        recording.forget_what_only_profiles_have();
+        let numbers = of_locks.iter().map(|(number, ..)| *number).collect();
+        for (label, tally) in recording.take_out_all_but(&numbers) {
+            self.ended.add(label, &tally);
+        }
+        if let Some(reader) = recording.contents.reader() {
+            // As above.
+            let _ = reader.take_epoch();
+        }
+    }
+
     /// What the program has told until now of the locks that its threads have waited for, in all processes. Counts never
     /// decrease. Processes that have ended are forgotten: a [`profile`](Self::profile) is without them from here on.
     pub fn statistics(&mut self) -> Snapshot {
         let of_recordings = parts(&mut self.symbols, &self.recordings);
         let mut parts: Vec<(String, Tally, bool)> = Vec::new();
         for (recording, of_locks) in self.recordings.iter_mut().zip(of_recordings) {
-            for (number, label, tally) in of_locks {
-                // Who is named later keeps its label: what was counted would be gone from there.
-                recording.labels.entry(number).or_insert_with(|| label.clone());
-                parts.push((label, tally, recording.is_closed));
+            // Of one that is damaged nothing can be said.
+            let Some(of_locks) = of_locks else { continue };
+            // Who is named later keeps its label: what was counted would be gone from there.
+            recording.remember(&of_locks);
+            let numbers = of_locks.iter().map(|(number, ..)| *number).collect();
+            parts.extend(of_locks.into_iter().map(|(_, label, tally)| (label, tally, recording.is_closed)));
+            if recording.is_closed || recording.contents.gives_places_back() {
+                let gone = recording.take_out_all_but(&numbers).into_iter();
+                parts.extend(gone.map(|(label, tally)| (label, tally, true)));
             }
             recording.forget_what_only_profiles_have();
         }
@@ -74,6 +155,10 @@ impl Collector {
             let lost = recording.dropped.samples.saturating_add(recording.dropped.locks);
             let sum = if recording.is_closed { &mut self.ended.missed } else { &mut missed };
             *sum = sum.saturating_add(lost);
+            if recording.is_closed {
+                self.ended.lost.add(recording);
+                self.ended.has_locked |= recording.has_locked;
+            }
         }
         let n_before = self.recordings.len();
         self.recordings.retain(|recording| !recording.is_closed);

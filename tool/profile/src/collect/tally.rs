@@ -45,6 +45,11 @@ impl Tally {
         self.longest_wait_ns = self.longest_wait_ns.max(ns);
     }
 
+    /// The longest wait of another one, which is of the same lock.
+    pub(super) fn longest_wait_of(&mut self, other: &Self) {
+        self.longest_wait(other.longest_wait_ns);
+    }
+
     pub(super) fn waits(&mut self, thread: u32, waited: Duration) {
         let mut waiting = WaitingThread::default();
         (waiting.thread, waiting.waited) = (thread, waited);

@@ -1,6 +1,9 @@
 //! A strict reader of the text form of Prometheus: what it refuses, a collector may refuse too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What tells the lines of one program from those of others.
+const OF_PROGRAM: [&str; 3] = ["program", "unit", "file"];
 
 /// The labels of a sample, in their order.
 type Labels = Vec<(String, String)>;
@@ -74,12 +77,28 @@ impl Exposition {
         self.samples.iter().filter(move |((other, _), _)| other == name)
     }
 
-    /// The value of the only sample with these labels.
+    /// The value of the only sample with these labels and no others but those of the program.
     #[track_caller]
     pub(super) fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
-        let labels = labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let key = (name.to_owned(), labels);
-        *self.samples.get(&key).unwrap_or_else(|| panic!("no {key:?} in {:?}", self.samples))
+        let mut wanted: Labels = labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        wanted.sort();
+        let is_it = |found: &Labels| {
+            let is_own = |(key, _): &&(String, String)| !OF_PROGRAM.contains(&key.as_str());
+            let mut found: Labels = found.iter().filter(is_own).cloned().collect();
+            found.sort();
+            found == wanted
+        };
+        let values: Vec<f64> =
+            self.of(name).filter(|((_, found), _)| is_it(found)).map(|(_, value)| *value).collect();
+        assert_eq!(values.len(), 1, "{name} {wanted:?} in {:?}", self.samples);
+        values[0]
+    }
+
+    /// The values of that label, of all samples: each has it.
+    #[track_caller]
+    pub(super) fn all(&self, label: &str) -> BTreeSet<&str> {
+        let of = |labels: &'_ Labels| labels.iter().position(|(key, _)| key == label);
+        self.samples.keys().map(|(name, labels)| labels[of(labels).unwrap_or_else(|| panic!("{name}"))].1.as_str()).collect()
     }
 
     /// The names of all locks.

@@ -16,11 +16,11 @@ pub(in crate::collect) const OTHERS: &str = "(others)";
 /// A lock that was used: its number, how it is called in statistics, and what is known of it. Several may be called the same.
 type Part = (u32, String, Tally);
 
-/// The parts of each recording. One that is damaged has none.
-pub(in crate::collect) fn parts(symbols: &mut Symbols, recordings: &[Recording]) -> Vec<Vec<Part>> {
+/// The parts of each recording; `None` of one that is damaged.
+pub(in crate::collect) fn parts(symbols: &mut Symbols, recordings: &[Recording]) -> Vec<Option<Vec<Part>>> {
     let mut builder = Builder::new(symbols, 1, SampleRange::Start);
     let each = recordings.iter().enumerate();
-    each.map(|(number, recording)| builder.parts(number, recording).unwrap_or_default()).collect()
+    each.map(|(number, recording)| builder.parts(number, recording).ok()).collect()
 }
 
 impl Builder<'_> {
