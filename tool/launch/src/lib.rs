@@ -8,9 +8,11 @@
 #![cfg(target_os = "linux")]
 
 mod library;
+mod numbers;
 mod program;
 pub mod running;
 
+pub use numbers::give_own_number;
 use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::process::CommandExt;

@@ -73,6 +73,18 @@ impl RunningProcess {
     /// # Errors
     /// If it cannot be started.
     pub fn start(command: &mut Command, last_signal: i32) -> io::Result<RunningProcess> {
+        Self::start_with(command, last_signal, |_| {})
+    }
+
+    /// The same. `last_step` may add what the process is to do at last between fork and exec.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_with(
+        command: &mut Command,
+        last_signal: i32,
+        last_step: impl FnOnce(&mut Command),
+    ) -> io::Result<RunningProcess> {
         command.process_group(0);
         let die = move || {
             #[cfg(target_os = "linux")]
@@ -84,6 +96,7 @@ impl RunningProcess {
         };
         // SAFETY: between fork and exec it makes one system call and touches no memory that another thread may have locked.
         unsafe { command.pre_exec(die) };
+        last_step(command);
         let started = Instant::now();
         let pid = Pid::from_child(&command.spawn()?);
         Ok(RunningProcess { pid, started, has_ended: false })

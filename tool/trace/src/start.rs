@@ -14,8 +14,8 @@ pub struct PausedProcess {
 }
 
 impl PausedProcess {
-    /// Makes the process.
-    pub fn new(mut command: Command) -> io::Result<PausedProcess> {
+    /// Makes the process. `last_step` may add what it is to do at last between fork and exec.
+    pub fn new(mut command: Command, last_step: impl FnOnce(&mut Command)) -> io::Result<PausedProcess> {
         let (mut told, tell) = io::pipe()?;
         let (wait, gate) = io::pipe()?;
         let gate: OwnedFd = gate.into();
@@ -23,6 +23,7 @@ impl PausedProcess {
         let hold = move || hold(tell_fd, wait_fd, gate_fd);
         // SAFETY: between fork and exec it makes system calls only, on files that are open in the child until its exec.
         unsafe { command.pre_exec(hold) };
+        last_step(&mut command);
         // `spawn` returns after the exec, so it waits in a thread of its own. The pipes live until then.
         let spawning = std::thread::spawn(move || {
             let child = command.spawn();
@@ -86,7 +87,7 @@ mod tests {
         let mark = directory.path().join("mark");
         let mut command = Command::new("touch");
         command.arg(&mark);
-        (PausedProcess::new(command).unwrap(), mark, directory)
+        (PausedProcess::new(command, |_| {}).unwrap(), mark, directory)
     }
 
     #[test]
@@ -102,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_an_error_when_it_is_let_go() {
-        let held = PausedProcess::new(Command::new("/no/such/program")).unwrap();
+        let held = PausedProcess::new(Command::new("/no/such/program"), |_| {}).unwrap();
         assert_eq!(held.go().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 

@@ -78,7 +78,7 @@ impl Marks {
             }
             lock.waiting.fetch_sub(waiting::one(from), Relaxed);
         }
-        recording.dropped_locks.fetch_add(1, Relaxed);
+        recording.count_dropped(&recording.dropped_locks);
         None
     }
 }

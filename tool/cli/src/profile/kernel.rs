@@ -7,6 +7,7 @@ use super::signals::{Orders, end_at_once, ignore_faults};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::terminal::{for_user, is_root, say};
+use ondeck_launch::give_own_number;
 use ondeck_profile::{FutexCollector, FutexSnapshot, Namer, is_alive};
 use ondeck_report::wording::typed;
 use ondeck_trace::{PausedProcess, Refusal, Tracer, not_urgent};
@@ -33,7 +34,7 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     }
     let orders = Orders::of_program(Purpose::Profile)?;
     let run = begun(&args.command);
-    let held = PausedProcess::new(command).map_err(cannot)?;
+    let held = PausedProcess::new(command, |command| give_own_number(command, &args.command[0])).map_err(cannot)?;
     ignore_faults();
     let tracer = Tracer::of_held(held.pid(), ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     let child = held.go().map_err(cannot)?;

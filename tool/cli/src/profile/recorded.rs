@@ -4,6 +4,7 @@ use super::run::{begun, now_ns};
 use super::signals::{Orders, ignore_faults_beside};
 use crate::exit::Exit;
 use crate::terminal::say;
+use ondeck_launch::give_own_number;
 use ondeck_profile::Collector;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,9 @@ impl RecordedProgram {
         let name = PathBuf::from(command.get_program());
         let cannot = |error| Exit::OfProgram(format!("{}: {error}", name.display()), 126);
         ignore_faults_beside(&mut command);
+        if let Some(name) = words.first() {
+            give_own_number(&mut command, name);
+        }
         let child = command.spawn().map_err(cannot)?;
         let mut collector = Collector::new(directory, run);
         collector.begins_with(child.id(), purpose == Purpose::Statistics);

@@ -12,7 +12,7 @@ use crate::terminal::{as_typed, print, progress_bar, say, width};
 use indicatif::ProgressBar;
 use input::Input;
 use metric::{Metric, MetricValues};
-use ondeck_launch::Launch;
+use ondeck_launch::{Launch, give_own_number};
 use ondeck_rounds::{FinishedProcess, Round, RunFailure, RunningProcess, difference, order};
 use results::{Kind, OutputDifferences, RUNS, Results, STREAMS};
 use std::fs::{self, File};
@@ -136,7 +136,8 @@ impl Trial<'_> {
         let mut command = command(&self.launch, kind)?;
         let input = self.input.again().map_err(|error| Exit::Usage(format!("standard input: {error}")))?;
         command.stdin(input).stdout(file("out")?).stderr(file("err")?);
-        let running = RunningProcess::start(&mut command, libc::SIGKILL);
+        let own_number = |command: &mut Command| give_own_number(command, &self.launch.command[0]);
+        let running = RunningProcess::start_with(&mut command, libc::SIGKILL, own_number);
         let running = running.map_err(|error| Exit::OfProgram(words.not_started(&error), 126))?;
         // A program that hangs with the other locks must not hang this one.
         let limit =

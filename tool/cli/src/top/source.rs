@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::profile::kernel::{Life, command_of, explain, ring_bytes};
 use crate::profile::running::RecordedProcesses;
 use crate::profile::{Directory, begun, directory, exit_code, not_recorded, now_ns};
-use ondeck_launch::prepare;
+use ondeck_launch::{give_own_number, prepare};
 use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
 use ondeck_report::output::OutFile;
 use ondeck_rounds::RunningProcess;
@@ -49,7 +49,8 @@ impl Program {
         redirect(&mut command, args)?;
         let run = begun(&args.command);
         let name = run.command.first().cloned().unwrap_or_default();
-        let running = RunningProcess::start(&mut command, libc::SIGKILL);
+        let own_number = |command: &mut Command| give_own_number(command, &args.command[0]);
+        let running = RunningProcess::start_with(&mut command, libc::SIGKILL, own_number);
         let running = running.map_err(|error| Exit::OfProgram(format!("{name}: {error}"), 126))?;
         let mut collector = Collector::new(directory.path(), run);
         collector.begins_with(running.pid().unsigned_abs(), false);

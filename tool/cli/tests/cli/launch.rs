@@ -2,8 +2,8 @@
 //! not.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::support::programs::{library, skipped, try_compiled};
-use crate::support::{Run, Scratch, command, failed, ondeck};
+use crate::support::programs::{library, may_trace, skipped, try_compiled};
+use crate::support::{Run, Scratch, command, failed, ondeck, run as finished};
 use crate::usage::refused;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -110,6 +110,42 @@ fn status_signals_and_input_are_the_programs_own() {
         command(&["run", "--library", library(), "cat"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     cat.stdin.take().unwrap().write_all(b"through").unwrap();
     assert_eq!(cat.wait_with_output().unwrap().stdout, b"through");
+}
+
+/// A service manager names the process that it has started, which is `ondeck`. The program is that process, or our child.
+#[test]
+fn a_program_that_was_meant_by_our_number_finds_its_own() {
+    let scratch = Scratch::new();
+    let (stats, list, output) = (scratch.path("live.prom"), scratch.path("list.txt"), scratch.path("output.txt"));
+    let mut ways: Vec<Vec<&str>> = vec![
+        vec!["run", "--library", library()],
+        vec!["run", "--library", library(), "--stats", &stats],
+        vec!["profile", "--library", library(), "--out", &list],
+        vec!["top", "--library", library(), "--output", &output],
+    ];
+    if may_trace() {
+        ways.push(vec!["profile", "--futex", "--out", &list]);
+    }
+    let says = "echo told $LISTEN_PID $WATCHDOG_PID $$ $LISTEN_FDS";
+    for way in ways {
+        // As long as it takes to replace the shell, our number is the shell's.
+        let mut shell = Command::new("sh");
+        shell.args([
+            "-c",
+            "LISTEN_PID=$$ WATCHDOG_PID=$$ LISTEN_FDS=1 exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_ondeck"),
+        ]);
+        let run = finished(shell.args(&way).args(["--", "sh", "-c", says]));
+        let said = if way[0] == "top" { std::fs::read_to_string(&output).unwrap() } else { run.stdout };
+        let words: Vec<&str> = said.lines().find_map(|line| line.strip_prefix("told ")).unwrap().split(' ').collect();
+        assert_eq!(words, [words[2], words[2], words[2], "1"], "{way:?}");
+        // A number that is somebody else's stays so.
+        let mut other = Command::new(env!("CARGO_BIN_EXE_ondeck"));
+        let run = finished(other.args(&way).args(["--", "sh", "-c", says]).env("LISTEN_PID", "1"));
+        let said = if way[0] == "top" { std::fs::read_to_string(&output).unwrap() } else { run.stdout };
+        assert!(said.contains("told 1 "), "{way:?}: {said}");
+    }
 }
 
 #[test]
