@@ -93,6 +93,10 @@ pub(crate) unsafe fn wait<P: Policy>(
     let begun = if is_wished() { begin_to_wait(waiters, lock) } else { None };
     // SAFETY: the caller's.
     let is_notified = unsafe { waiters.wait(lock, deadline_ns) };
+    if let Some(begun) = &begun {
+        // Before the hold begins, for those who look: it would seem to wait.
+        begun.arrive();
+    }
     taken(lock);
     if let Some(begun) = begun {
         end_wait(begun);

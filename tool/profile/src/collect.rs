@@ -26,7 +26,7 @@ use bypassed::BypassedProcesses;
 use causes::SHORT_NS;
 use clock::Clock;
 use contents::{Contents, name_of};
-use holders::Holders;
+use holders::{Holders, Now};
 use looked_at::LookedAt;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::{Dropped, ReadError, Reader, Waiter};
@@ -136,6 +136,7 @@ impl Collector {
 
     /// Takes what is new. To be called a few times a second, as there is room for some seconds of samples only.
     pub fn take(&mut self, now_ns: u64) {
+        let asked = Instant::now();
         self.look_for_files(now_ns);
         if let Some(bypassed) = &mut self.bypassed {
             let recordings = &self.recordings;
@@ -152,7 +153,7 @@ impl Collector {
                 None => self.seems_gone(at) && !mapped.get_or_insert_with(mapped_files).contains(self.name(at)),
             };
             let recording = &mut self.recordings[at];
-            match recording.take(is_gone, now_ns) {
+            match recording.take(is_gone, now_ns, asked) {
                 // Another process may come to have its number, and then a file of that name.
                 Ok(Some(removed)) => _ = self.seen.remove(&removed),
                 Ok(None) => {}
@@ -175,7 +176,7 @@ impl Collector {
             let began = Instant::now();
             for recording in self.recordings.iter_mut().filter(|recording| !recording.is_closed) {
                 // What is wrong with it is found out when it is taken.
-                let _ = recording.look(now_ns());
+                let _ = recording.look(now_ns(), Instant::now());
             }
             let gap = GAP.max(began.elapsed() * GAP_OF_LOOKS);
             let left = end.saturating_duration_since(Instant::now());
@@ -263,8 +264,8 @@ impl Recording {
     }
 
     /// Takes what is new. Once the process is gone its file is removed, whose path is the answer.
-    fn take(&mut self, is_gone: bool, now_ns: u64) -> Result<Option<PathBuf>, ReadError> {
-        self.look(now_ns)?;
+    fn take(&mut self, is_gone: bool, now_ns: u64, asked: Instant) -> Result<Option<PathBuf>, ReadError> {
+        self.look(now_ns, asked)?;
         self.contents.look_at_files()?;
         let Some(reader) = self.contents.reader() else { return Ok(None) };
         let holders = &mut self.holders;
@@ -296,9 +297,9 @@ impl Recording {
         self.contents.keep(&self.locks, &self.waiters)
     }
 
-    /// Looks at the holders of locks that threads wait for.
-    fn look(&mut self, now_ns: u64) -> Result<(), ReadError> {
-        let now = self.clock.until_now(now_ns);
+    /// Looks at the holders of locks that threads wait for. It was `now_ns` when that was asked.
+    fn look(&mut self, now_ns: u64, asked: Instant) -> Result<(), ReadError> {
+        let now = Now { then: self.clock.until_now(now_ns), asked };
         match self.contents.reader() {
             Some(reader) => self.holders.look(reader, &self.clock, now),
             None => Ok(()),

@@ -6,7 +6,7 @@ use crate::charging::budget::{Adaptive, OTHER_WAITS, WAITS};
 use crate::charging::{SLEEP_NS, recording_number, still};
 use crate::layout::{NONE, event, kind};
 use crate::store::ring::{Sample, push};
-use crate::store::waiters::{self, WaitTarget};
+use crate::store::waiters::{self, NOWHERE, WaitTarget};
 use crate::store::{Recording, current, locks, stacks};
 use crate::thread::{self, Threshold, now_ns, own};
 use crate::walk;
@@ -27,8 +27,8 @@ pub struct OpaqueWait {
     threshold: Threshold,
     /// Once it was walked.
     stack: Cell<u32>,
-    /// Among those that wait.
-    slot: u32,
+    /// Among those that wait, until it is seen no more.
+    slot: Cell<u32>,
 }
 
 impl OpaqueWait {
@@ -50,7 +50,7 @@ impl OpaqueWait {
         let threshold = Threshold::draw(of.at(from));
         // Statistics tell only of threads that wait for mutexes.
         let enter = || waiters::enter(recording, WaitTarget { address, lock: NONE, kind }, from);
-        let slot = if recording.has_file() { enter() } else { NONE };
+        let slot = Cell::new(if recording.has_file() { enter() } else { NOWHERE });
         let recording = recording_number();
         Some(OpaqueWait { address, kind, event, recording, from, of, threshold, stack: Cell::new(NONE), slot })
     }
@@ -68,7 +68,7 @@ impl OpaqueWait {
         if let Some(recording) = still(self.recording).filter(|_| self.threshold.is_below(SLEEP_NS)) {
             let from = now_ns();
             self.stack.set(walk::stack(recording));
-            waiters::tell_stack(recording, self.slot, self.stack.get());
+            waiters::tell_stack(recording, self.slot.get(), self.stack.get());
             self.of.spent(from);
         }
     }
@@ -77,7 +77,15 @@ impl OpaqueWait {
     #[cold]
     pub fn leave(&self) {
         if let Some(recording) = still(self.recording) {
-            waiters::leave(recording, self.slot);
+            waiters::leave(recording, self.slot.get());
+        }
+    }
+
+    /// The thread waits no more, and is seen to wait no more. [`end`](Self::end) follows.
+    #[cold]
+    pub fn arrive(&self) {
+        if let Some(recording) = still(self.recording) {
+            waiters::leave(recording, self.slot.replace(NOWHERE));
         }
     }
 
@@ -85,7 +93,7 @@ impl OpaqueWait {
     #[cold]
     pub fn end(self) {
         let Some(recording) = still(self.recording) else { return };
-        waiters::leave(recording, self.slot);
+        waiters::leave(recording, self.slot.get());
         if self.kind == kind::CONDITION {
             own().again.set((self.address, own().holds.left()));
         }

@@ -6,8 +6,9 @@
 //! they fell into: so they split what is known exactly, and are no measure themselves.
 //!
 //! Some locks do not say who has them: ondeck's in a Rust program, and locks for readers and writers that readers have. While
-//! one is waited for, all threads of the process are looked at that do not wait. Who had the lock is known once the hold is
-//! charged.
+//! one is waited for, all threads of the process are looked at. Who had the lock is known once the hold is charged. Such a look
+//! counts only if the hold has surely lasted all the time of the look: a thread may have waited for a condition variable just
+//! before it got the lock, and wait again just after it has released it.
 //!
 //! The kernel does not say of one instant whether a thread runs or only could. It says how long a thread has been kept from
 //! running until now ([`HolderSample::delay_ns`]). So of a hold in which the thread could run, as much counts as without a core as
@@ -24,6 +25,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
 
 /// Where glibc's mutex, and ours in its place, has its holder.
 pub(crate) const OWNER_OF_MUTEX: u64 = 8;
@@ -67,10 +69,43 @@ impl Activity {
 /// What a holder did during a hold, as parts of it.
 pub(super) type Shares = Vec<(Activity, f64)>;
 
+/// A time that goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Now {
+    /// From the start of the run to when that was asked.
+    pub(super) then: u64,
+    pub(super) asked: Instant,
+}
+
+impl Now {
+    /// From the start of the run.
+    fn ns(self) -> u64 {
+        self.then.saturating_add(u64::try_from(self.asked.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Who waited at some instant between two times.
+#[derive(Debug)]
+struct Waiters {
+    list: Vec<Waiter>,
+    from: u64,
+    until: u64,
+}
+
+impl Waiters {
+    fn read(reader: &Reader, now: Now) -> Result<Self, ReadError> {
+        let from = now.ns();
+        let list = reader.waiters()?;
+        Ok(Waiters { list, from, until: now.ns() })
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct HolderSample {
-    /// From the start of the run.
+    /// From the start of the run to a time before the look.
     at: u64,
+    /// To a time after it.
+    until: u64,
     thread: u32,
     doing: Activity,
 }
@@ -125,10 +160,12 @@ impl ThreadSamples {
         self.threads.clone()
     }
 
-    /// The looks at a thread between two times.
+    /// The looks at a thread in a hold that has ended at `to`, and may have begun at `from`.
     fn during(&self, thread: u32, from: u64, to: u64) -> impl Iterator<Item = HolderSample> {
+        // The length is the middle of what it may be, and an eighth more: of its middle, it is a sixteenth less at most.
+        let surely = from + to.saturating_sub(from).div_ceil(6);
         let looks = self.looks.get(&thread).into_iter().flatten();
-        looks.copied().filter(move |look| (from..=to).contains(&look.at))
+        looks.copied().filter(move |look| look.at >= surely && look.until <= to)
     }
 }
 
@@ -151,9 +188,11 @@ impl Holders {
     }
 
     /// Looks at the holders of all locks that threads wait for.
-    pub(super) fn look(&mut self, reader: &Reader, clock: &Clock, now: u64) -> Result<(), ReadError> {
+    pub(super) fn look(&mut self, reader: &Reader, clock: &Clock, time: Now) -> Result<(), ReadError> {
+        let now = time.ns();
         self.follow(now);
-        let waiters = reader.waiters()?;
+        let seen = Waiters::read(reader, time)?;
+        let waiters = &seen.list;
         let waits = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= Self::WAITS_NS;
         let hangs = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= Self::HANGS_NS;
         for waiter in waiters.iter().filter(hangs).filter(|waiter| waiter.stack == NONE) {
@@ -173,29 +212,43 @@ impl Holders {
                 has_suspects |= place.is_none_or(|(_, may_be_readers)| may_be_readers);
                 continue;
             };
-            let doing = self.doing(&process, &waiters, thread);
+            let at = time.ns();
+            let mut doing = self.doing(&process, waiters, thread);
+            if doing != Some(Activity::Computing) {
+                // It may have got the lock since, by a wait that is over, or have begun to wait.
+                doing = self.doing(&process, &reader.waiters()?, thread);
+            }
             let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
+            let until = time.ns();
             self.note_delay(&process, thread, now);
             let is_hanging = waiters.iter().filter(hangs).any(|waiter| waiter.lock == lock);
             if is_hanging && matches!(doing, Activity::Blocked(_)) {
                 self.find_sleeper(reader.about.pid, thread, now);
             }
-            add(self.looks.entry(lock).or_default(), HolderSample { at: now, thread, doing });
+            add(self.looks.entry(lock).or_default(), HolderSample { at, until, thread, doing });
         }
         if has_suspects {
-            self.look_at_suspects(reader, &waiters, now);
+            self.look_at_suspects(reader, &seen, time);
         }
         Ok(())
     }
 
-    fn look_at_suspects(&mut self, reader: &Reader, waiters: &[Waiter], now: u64) {
+    fn look_at_suspects(&mut self, reader: &Reader, waiters: &Waiters, time: Now) {
         let Some(process) = self.process(reader) else { return };
+        let now = waiters.from;
         for thread in self.suspects.list(reader.about.pid, &self.numbers, now) {
-            let Some(doing) = self.doing(&process, waiters, thread) else { continue };
+            let asked = time.ns();
+            let Some(doing) = self.doing(&process, &waiters.list, thread) else { continue };
+            let (at, until) = match doing {
+                Activity::Computing | Activity::NoCore => (asked, time.ns()),
+                // It did not wait before, or it would be among those.
+                Activity::Blocked(_) => (waiters.from, time.ns()),
+                Activity::Waiting(..) | Activity::Joining => (waiters.from, waiters.until),
+            };
             if doing == Activity::Computing {
                 self.note_delay(&process, thread, now);
             }
-            add(self.suspects.looks.entry(thread).or_default(), HolderSample { at: now, thread, doing });
+            add(self.suspects.looks.entry(thread).or_default(), HolderSample { at, until, thread, doing });
         }
     }
 
@@ -298,7 +351,7 @@ impl Holders {
     pub(super) fn during(&mut self, lock: u32, thread: u32, from: u64, to: u64) -> Option<Shares> {
         let mut seen: Vec<HolderSample> = Vec::new();
         if let Some(looks) = self.looks.get_mut(&lock) {
-            let n_until = looks.iter().take_while(|look| look.at <= to).count();
+            let n_until = looks.iter().take_while(|look| look.until <= to).count();
             seen.extend(looks.drain(..n_until).filter(|look| look.at >= from && look.thread == thread));
         }
         if seen.is_empty() {
@@ -449,8 +502,12 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn look(at: u64, thread: u32, doing: Activity) -> HolderSample {
+        HolderSample { at: at * MS, until: at * MS, thread, doing }
+    }
+
     fn seen(doing: &[(u64, Activity)], delays: &[(u64, u64)]) -> Holders {
-        let looks = doing.iter().map(|(at, doing)| HolderSample { at: at * MS, thread: 5, doing: *doing }).collect();
+        let looks = doing.iter().map(|(at, doing)| look(*at, 5, *doing)).collect();
         let delays = delays.iter().map(|(at, ns)| (at * MS, ns * MS)).collect();
         Holders { looks: BTreeMap::from([(1, looks)]), delays: HashMap::from([(5, delays)]), ..Holders::default() }
     }
@@ -481,8 +538,8 @@ mod tests {
     #[test]
     fn a_hold_of_a_lock_that_does_not_say_who_has_it_is_split_by_the_looks_at_its_thread() {
         let mut holders = seen(&[], &[]);
-        let look = |at: u64, doing| HolderSample { at: at * MS, thread: 6, doing };
-        let looks = [look(1, Activity::Computing), look(3, Activity::Joining), look(5, Activity::Blocked(None))];
+        let looks = [(1, Activity::Computing), (3, Activity::Joining), (5, Activity::Blocked(None))];
+        let looks = looks.map(|(at, doing)| look(at, 6, doing));
         holders.suspects.looks.insert(6, looks.into());
         for _ in 0..2 {
             let shares = holders.during(1, 6, 2 * MS, 5 * MS);
@@ -492,10 +549,30 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_before_a_hold_or_after_it_is_no_part_of_it() {
+        let waits = Activity::Waiting(NONE, 64);
+        let during = |at: u64, until: u64| {
+            let mut holders = seen(&[], &[]);
+            let look = HolderSample { at: at * MS, until: until * MS, thread: 6, doing: waits };
+            holders.suspects.looks.insert(6, [look].into());
+            // A hold of 16 ms, or of 15 or 17.
+            holders.during(1, 6, 82 * MS, 100 * MS)
+        };
+        let all = Some(vec![(waits, 1.0)]);
+        assert_eq!((during(83, 84), during(84, 86)), (None, None), "it may have begun after that");
+        assert_eq!((during(85, 86), during(99, 100)), (all.clone(), all));
+        assert_eq!(during(99, 101), None, "the look may have come after its end");
+        let mut holders = seen(&[(5, waits)], &[]);
+        holders.looks.get_mut(&1).unwrap()[0].until = 7 * MS;
+        assert_eq!(holders.during(1, 5, 4 * MS, 6 * MS), None);
+        assert_eq!(holders.during(1, 5, 4 * MS, 8 * MS), Some(vec![(waits, 1.0)]), "of the next hold");
+    }
+
+    #[test]
     fn a_lock_that_is_held_still_is_told_with_its_holder() {
         let blocked = Activity::Blocked(None);
         let mut holders = seen(&[(2, blocked), (4, blocked)], &[]);
-        holders.looks.get_mut(&1).unwrap().push_front(HolderSample { at: MS, thread: 9, doing: Activity::Computing });
+        holders.looks.get_mut(&1).unwrap().push_front(look(1, 9, Activity::Computing));
         assert_eq!(holders.until_now(1), Some((vec![(blocked, 1.0)], 5, 2 * MS)));
     }
 
