@@ -45,6 +45,19 @@ pub fn count(value: f64) -> String {
     }
 }
 
+/// How often something happened, as a whole number, though it may be an estimate: `1`, `850`, `2.50 k`. What happened at
+/// all happened once.
+pub fn whole(value: f64) -> String {
+    if value > 0.0 && value < 999.5 { format!("{:.0}", value.round().max(1.0)) } else { count(value) }
+}
+
+/// The same with what it is: `1 wait`, `5 waits`, `2.50 k waits`.
+pub fn whole_of(value: f64, what: &str) -> String {
+    let whole = whole(value);
+    let end = if whole == "1" { "" } else { "s" };
+    format!("{whole} {what}{end}")
+}
+
 /// A length of a run: `0.2 s`, `45 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn run_time(seconds: f64) -> String {
     if seconds < 10.0 {
@@ -244,6 +257,15 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(three_digits(value), text);
         }
+    }
+
+    #[test]
+    fn what_happened_is_a_whole_number_of_times() {
+        let cases = [(0.0, "0"), (0.2, "1"), (1.0, "1"), (5.12, "5"), (58.6, "59"), (999.4, "999"), (2500.0, "2.50 k")];
+        for (value, text) in cases {
+            assert_eq!(whole(value), text);
+        }
+        assert_eq!([0.0, 1.2, 5.12].map(|value| whole_of(value, "wait")), ["0 waits", "1 wait", "5 waits"]);
     }
 
     #[test]

@@ -582,6 +582,6 @@ pub(crate) struct ProfileArgs {
 pub(crate) enum ProfileFormat {
     /// The list to read, with advice
     Table,
-    /// All figures without advice, for scripts and `ondeck report`
+    /// All figures and the verdict, for scripts and `ondeck report`
     Json,
 }

@@ -31,7 +31,7 @@ use crate::words::{self, FROM_KERNEL, percent, waited};
 use crate::wrappers::Tops;
 pub(crate) use causes::parts;
 use measures::{Program, QUIET, is_quiet};
-use ondeck_report::wording::{count, counted, run_time};
+use ondeck_report::wording::{counted, run_time, whole_of};
 use texts::CauseText;
 
 /// A lock with this part of all waiting is named first, or beside the first.
@@ -161,10 +161,8 @@ fn without_a_lock(profile: &Profile) -> String {
         () if profile.locks.is_empty() && profile.conditions.is_empty() => words::without_locks(profile) + ".",
         () if profile.locks.is_empty() => format!("No lock was waited for in {length}."),
         () if waited(profile).is_empty() => {
-            let acquisitions = count(profile.locks.iter().map(|lock| lock.acquisitions).sum());
-            format!(
-                "No lock holds this program back: no thread waited in {acquisitions} acquisitions of {n_locks} in {length}."
-            )
+            let acquisitions = whole_of(profile.locks.iter().map(|lock| lock.acquisitions).sum(), "acquisition");
+            format!("No lock holds this program back: no thread waited in {acquisitions} of {n_locks} in {length}.")
         }
         () if share < QUIET => format!("No lock holds this program back: {waiting}."),
         () => format!(

@@ -17,7 +17,7 @@ use ondeck_report::drawing::clean;
 use ondeck_report::fingerprint::hash_number;
 use ondeck_report::html::BASICS;
 use ondeck_report::palette::{Background, DARK, HUES, LIGHT, mix};
-use ondeck_report::wording::{count, duration_ns, wrap};
+use ondeck_report::wording::{duration_ns, whole_of, wrap};
 use std::fmt::Write as _;
 use tree::{Block, Detail, Graphs, Kind, Label, Labels};
 
@@ -207,7 +207,7 @@ pub(crate) fn text(label: &Label) -> String {
 
 /// Name and figures of a frame. `flame.js` says the same of those that it draws.
 fn told(label: &Label, block: &Block, whole: f64) -> String {
-    let times = if block.count > 0.0 { format!(", {} times", count(block.count)) } else { String::new() };
+    let times = if block.count > 0.0 { format!(", {}", whole_of(block.count, "time")) } else { String::new() };
     let parts = block.parts();
     let causes = match parts.as_slice() {
         [] => String::new(),

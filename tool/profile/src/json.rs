@@ -2,9 +2,10 @@
 
 use crate::names::shown;
 use crate::profile::{Condition, Histogram, Lock, Profile, Site, VERSION, WaitObject};
+use crate::terminal::verdict;
 use ondeck_report::wording::counted;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
 /// What is expected, for messages about what is something else.
 const EXPECTED: &str = "expected the JSON form of a profile, as `ondeck profile` writes it";
@@ -16,9 +17,19 @@ struct Head<Version> {
     rows: Option<IgnoredAny>,
 }
 
+/// A profile with what is written for whoever reads it in a program, and found anew by us.
+#[derive(Serialize)]
+struct Written<'p> {
+    #[serde(flatten)]
+    profile: &'p Profile,
+    /// The first paragraph of the list, with its command in a line of its own.
+    verdict: String,
+}
+
 /// The profile as JSON, in one line.
 pub fn to_json(profile: &Profile) -> String {
-    let mut text = serde_json::to_string(profile).expect("strings and numbers always have a JSON form");
+    let written = Written { profile, verdict: verdict(profile) };
+    let mut text = serde_json::to_string(&written).expect("strings and numbers always have a JSON form");
     text.push('\n');
     text
 }
@@ -237,6 +248,16 @@ mod tests {
         ] {
             let error = with(pointer, 99.into());
             assert!(error.contains(what), "{pointer}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_verdict_is_that_of_the_list() {
+        for profile in [toy(), Profile { version: VERSION, ..Profile::default() }] {
+            let json: serde_json::Value = serde_json::from_str(&to_json(&profile)).unwrap();
+            let list = crate::table(&profile, usize::MAX);
+            assert_eq!(json["verdict"].as_str(), list.split("\n\n").next().map(str::trim_end));
+            assert_eq!(from_json(&json.to_string()), Ok(profile));
         }
     }
 

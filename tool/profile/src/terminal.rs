@@ -9,7 +9,7 @@ use crate::words::{
 };
 use crate::wrappers::Tops;
 use ondeck_report::Grid;
-use ondeck_report::wording::{count, duration_ns, plain, wrap};
+use ondeck_report::wording::{duration_ns, plain, whole, wrap};
 use std::fmt::Write as _;
 
 /// So many locks are listed.
@@ -59,6 +59,11 @@ pub fn table(profile: &Profile, width: usize) -> String {
     text + &noted(profile, width)
 }
 
+/// The first paragraph in one line, and its command in another.
+pub(crate) fn verdict(profile: &Profile) -> String {
+    first(profile, &findings(profile), usize::MAX).trim_end().to_owned()
+}
+
 /// The verdict, with its command in a line of its own, so that it can be copied.
 fn first(profile: &Profile, found: &Findings, width: usize) -> String {
     let said = wrap("", &format!("{}: {}", program(profile), found.verdict), width);
@@ -94,7 +99,7 @@ fn figures(profile: &Profile, lock: &Lock, is_share: bool) -> [String; FIGURES.l
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     [
         if is_share { percent(share(profile, lock.wait_ns)) } else { duration_ns(lock.wait_ns) },
-        count(lock.waits),
+        whole(lock.waits),
         time(lock.mean_wait_ns()),
         time(p99(&lock.wait_histogram, lock.longest_ns)),
         duration_ns(lock.longest_ns as f64),

@@ -10,7 +10,7 @@ use crate::symbols::NO_DEBUG_FILE;
 use crate::wrappers::Tops;
 use ondeck_report::date::utc;
 pub(crate) use ondeck_report::wording::percent;
-use ondeck_report::wording::{count, counted, counted_that, duration_ns, list, plain, run_time, typed};
+use ondeck_report::wording::{counted, counted_that, duration_ns, list, plain, run_time, typed, whole, whole_of};
 use std::collections::BTreeMap;
 
 /// What [`Profile::lock`] says of the view from the kernel.
@@ -65,8 +65,8 @@ pub(crate) fn headline_parts(profile: &Profile) -> (String, Option<String>) {
     let acquisitions: f64 = profile.locks.iter().map(|lock| lock.acquisitions).sum();
     match waited(profile).first() {
         None => {
-            let count = count(acquisitions);
-            (format!("No thread waited for a lock in {length}: {count} acquisitions of {n_locks}"), None)
+            let acquisitions = whole_of(acquisitions, "acquisition");
+            (format!("No thread waited for a lock in {length}: {acquisitions} of {n_locks}"), None)
         }
         Some((_, most)) => {
             let (waiting, part) = (duration_ns(profile.wait_ns()), percent(share(profile, most.wait_ns)));
@@ -102,7 +102,7 @@ pub(crate) fn waiting(profile: &Profile) -> Option<String> {
 
 /// How often it was acquired. The view from the kernel does not know.
 pub(crate) fn acquisitions(lock: &Lock) -> String {
-    if lock.acquisitions > 0.0 { count(lock.acquisitions) } else { "-".to_owned() }
+    if lock.acquisitions > 0.0 { whole(lock.acquisitions) } else { "-".to_owned() }
 }
 
 /// What kind of lock it is, if it is not the usual one.
@@ -230,10 +230,10 @@ pub(crate) fn conditions(profile: &Profile) -> Option<String> {
     let sum = |of: fn(&Condition) -> f64| profile.conditions.iter().map(of).sum::<f64>();
     let by = Tops::new(profile).busiest(&most.notifiers).map_or(String::new(), |(by, _)| format!(", notified in {by}"));
     Some(format!(
-        "Not counted above: {} of waiting on {} ({} waits), most {} ({}){by}",
+        "Not counted above: {} of waiting on {} ({}), most {} ({}){by}",
         duration_ns(sum(|one| one.wait_ns)),
         kinds(profile.conditions.iter()),
-        count(sum(|one| one.waits)),
+        whole_of(sum(|one| one.waits), "wait"),
         // A place's name begins with a word of its own: `in main`.
         if most.name.starts_with("in ") { shown(&most.name) } else { format!("on {}", shown(&most.name)) },
         duration_ns(most.wait_ns),

@@ -4,7 +4,8 @@ use super::axes::{MOST_TICK, without_overlap};
 use super::lettering::{clean, fit, number, width};
 use super::scale::{Ends, Ruler};
 use super::{AXIS_SIZE, HUES, LIGHT, at, rule, words};
-use crate::figure::{Axis, Scale};
+use crate::figure::{Axis, Scale, Unit};
+use crate::wording::whole;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Title};
 
@@ -111,6 +112,11 @@ fn low_end(x: &Axis, bar: &Interval) -> f64 {
     if x.scale == Scale::Log && bar.from <= 0.0 { bar.to / 2.0 } else { bar.from }
 }
 
+/// What a bar stands for: what is counted in an interval is a whole number.
+fn amount_of(amount: f64, unit: Unit) -> String {
+    if unit == Unit::Count { whole(amount) } else { number(amount, unit) }
+}
+
 /// All bars of one part, upon those before it.
 fn part(of: &Intervals, (index, name, style): (usize, &str, usize), x: &Ruler, y: &Ruler) -> Group {
     let hue = style % HUES.len();
@@ -129,7 +135,7 @@ fn part(of: &Intervals, (index, name, style): (usize, &str, usize), x: &Ruler, y
             "{} to {}: {}{}",
             number(bar.from, of.x.unit),
             number(bar.to, of.x.unit),
-            number(amount, of.y.unit),
+            amount_of(amount, of.y.unit),
             if of.parts.len() == 1 { String::new() } else { format!(" {name}") },
         );
         let shape = Rectangle::new().set("x", at(from)).set("y", at(low - height));

@@ -91,7 +91,8 @@ impl Outputs {
         if self.is_printed && !is_list {
             done = done.and(print(&json::to_json(profile)));
         }
-        if self.is_printed && is_list || matches!(done, Err(Exit::Failed(_))) {
+        // The list is in its file, if it has one. JSON is printed instead of the list, and written beside it.
+        if self.is_printed == is_list || matches!(done, Err(Exit::Failed(_))) {
             show(profile);
         }
         done

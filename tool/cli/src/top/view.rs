@@ -1,7 +1,7 @@
 //! The picture of `ondeck top`.
 
 use super::history::{History, KEPT, Row as Lock};
-use ondeck_report::wording::{count, counted, duration_ns, three_digits, wrap};
+use ondeck_report::wording::{counted, duration_ns, three_digits, whole, wrap};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Modifier, Style};
@@ -68,7 +68,7 @@ fn headline(view: &View) -> String {
 pub(super) fn summary(history: &History) -> String {
     let (waiting, waits) = history.sums();
     let locks = counted(history.rows.len(), "lock");
-    format!("{} threads waiting, {} waits/s, {locks} in the last minute", amount(waiting), count(waits))
+    format!("{} threads waiting, {} waits/s, {locks} in the last minute", amount(waiting), whole(waits))
 }
 
 /// Threads, on average.
@@ -84,7 +84,7 @@ pub(super) fn amount(waiting: f64) -> String {
 /// The columns of figures.
 pub(super) fn figures(lock: &Lock) -> [String; 3] {
     let longest = if lock.longest_ns > 0.0 { duration_ns(lock.longest_ns) } else { "-".to_owned() };
-    [amount(lock.waiting), count(lock.waits_per_s), longest]
+    [amount(lock.waiting), whole(lock.waits_per_s), longest]
 }
 
 /// How many seconds of the course fit.

@@ -4,7 +4,7 @@
 use super::texts::{heaviest, place, quoted_name};
 use crate::profile::{Condition, Profile, WaitKind, WaitObject};
 use crate::wrappers::Tops;
-use ondeck_report::wording::{count, duration_ns, percent};
+use ondeck_report::wording::{duration_ns, percent, whole, whole_of};
 
 /// To put a thread to sleep, wake it and run it for nothing takes about so long.
 const EACH_NS: f64 = 10e3;
@@ -35,7 +35,7 @@ fn text(profile: &Profile, tops: &Tops, condition: &Condition, notified: f64) ->
          `notify_one`, or wake as many as there is work for.",
         quoted_name(&condition.name),
         percent((condition.again / condition.waits).min(1.0)),
-        count(condition.waits),
+        whole(condition.waits),
     )
 }
 
@@ -56,11 +56,10 @@ pub(super) fn no_lock(profile: &Profile, tops: &Tops) -> Option<String> {
     };
     (most.wait_ns >= MATTERS * time_ns).then(|| {
         format!(
-            "Threads waited {} for {} in {} {}{by}.{advice}",
+            "Threads waited {} for {} in {}{by}.{advice}",
             duration_ns(most.wait_ns),
             place(profile, Some(WaitObject::Condition(index as u32))),
-            count(most.waits),
-            if most.waits.round() == 1.0 { "wait" } else { "waits" },
+            whole_of(most.waits, "wait"),
         )
     })
 }

@@ -3,7 +3,7 @@
 use super::texts::{heaviest, lock_name};
 use crate::profile::{Lock, Profile};
 use crate::wrappers::Tops;
-use ondeck_report::wording::count;
+use ondeck_report::wording::whole_of;
 
 /// So many tries in vain for each time that somebody had the lock: a thread that turns to something else instead tries once.
 const MATTERS: f64 = 2.0;
@@ -19,10 +19,10 @@ pub(super) fn in_vain(profile: &Profile, tops: &Tops) -> Option<String> {
     let by = heaviest(profile, tops, &most.tries, |site| site.count).map_or(String::new(), |by| format!(" in {by}"));
     (times >= MATTERS && n >= FEWEST * profile.seconds).then(|| {
         format!(
-            "But threads tried to lock {} {} times in vain{by}. If they try until they have it, lock it instead: who waits \
+            "But threads tried to lock {} {} in vain{by}. If they try until they have it, lock it instead: who waits \
              for a lock sleeps.",
             lock_name(most),
-            count(n),
+            whole_of(n, "time"),
         )
     })
 }

@@ -31,9 +31,11 @@ function drawFlame(graph, { labels, states }, blocks) {
     const filled = parts.length > 1 ? ' striped' : parts.map((state) => ` caused state-${state}`).join('');
     const frame = svgElement('svg', { class: kind + filled, ...place });
     const title = svgElement('title', {});
-    const times = count > 0 ? `, ${format('count', count)} times` : '';
+    // An estimate, of what happened a whole number of times.
+    const times = count < 999.5 ? String(Math.max(1, Math.round(count))) : format('count', count);
+    const timesText = count > 0 ? `, ${times} time${times === '1' ? '' : 's'}` : '';
     const causes = parts.map((part, index) => (index % 2 === 1 ? ` ${flamePercent(part / 1000)}` : `${index > 0 ? ', ' : '; '}${states[part]}`));
-    title.textContent = `${described}: ${format('ns', ns)}, ${flamePercent(ns / whole)}${times}${causes.join('')}`;
+    title.textContent = `${described}: ${format('ns', ns)}, ${flamePercent(ns / whole)}${timesText}${causes.join('')}`;
     const words = svgElement('text', { x: 4, y: 13 });
     words.textContent = text;
     frame.append(title);

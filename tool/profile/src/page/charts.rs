@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 use ondeck_report::Grid;
 use ondeck_report::drawing::{Interval, Intervals, Size, intervals_in_page};
 use ondeck_report::figure::{Axis, Scale, Unit};
-use ondeck_report::wording::{count, duration_ns, three_digits};
+use ondeck_report::wording::{duration_ns, three_digits, whole};
 
 /// More bars could not be told apart.
 const MOST_BARS: usize = 120;
@@ -144,7 +144,7 @@ pub(super) fn in_words(of: &Intervals, title: &str) -> Markup {
 /// The bars in numbers.
 fn table(of: &Intervals, title: &str) -> Markup {
     let number = |value: f64| match of.y.unit {
-        Unit::Count => count(value),
+        Unit::Count => whole(value),
         _ => three_digits((value * 1000.0).round() / 1000.0),
     };
     let mut grid = Grid::new(["from"], ["to"].into_iter().chain(of.parts.iter().map(|(name, _)| name.as_str())));

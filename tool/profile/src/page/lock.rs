@@ -11,7 +11,7 @@ use crate::words::{acquisitions, is_woken, kind, others, p99, percent, share, wa
 use crate::wrappers::Tops;
 use maud::{Markup, html};
 use ondeck_report::drawing::Intervals;
-use ondeck_report::wording::{count, counted, duration_ns};
+use ondeck_report::wording::{counted, duration_ns, whole};
 use std::collections::BTreeMap;
 
 /// So many locks are open at first.
@@ -106,7 +106,7 @@ fn figures(lock: &Lock) -> Vec<(&'static str, String)> {
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     let mut all = vec![
         ("waited", duration_ns(lock.wait_ns)),
-        ("waits", count(lock.waits)),
+        ("waits", whole(lock.waits)),
         ("mean wait", time(lock.mean_wait_ns())),
         ("p99", time(p99(&lock.wait_histogram, lock.longest_ns))),
         ("longest", duration_ns(lock.longest_ns as f64)),
@@ -117,7 +117,7 @@ fn figures(lock: &Lock) -> Vec<(&'static str, String)> {
         ("threads", lock.threads.to_string()),
     ];
     let told = [("spins", lock.spins), ("sleeps", lock.parks), ("wake-ups", lock.wakes), ("rotations", lock.rotations)];
-    all.extend(told.into_iter().filter_map(|(name, value)| Some((name, count(value?)))));
+    all.extend(told.into_iter().filter_map(|(name, value)| Some((name, whole(value?)))));
     all
 }
 

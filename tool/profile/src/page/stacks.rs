@@ -5,7 +5,7 @@ use crate::profile::{Profile, Site};
 use crate::words::percent;
 use crate::wrappers::{NO_STACK, Tops};
 use maud::{Markup, html};
-use ondeck_report::wording::{count, counted, duration_ns};
+use ondeck_report::wording::{counted, duration_ns, whole_of};
 
 /// Frames of a stack; those further out are the same for all.
 const MOST_FRAMES: usize = 24;
@@ -43,7 +43,7 @@ fn part(ns: f64, whole: f64) -> f64 {
 fn stack(profile: &Profile, tops: &Tops, site: &Site, manner: &SiteListOptions, is_open: bool) -> Markup {
     let top = tops.top(site.stack).map_or(NO_STACK, |frame| tops.brief(frame));
     let times = if site.count > 0.0 {
-        format!("{} {}s, {} each", count(site.count), manner.what, duration_ns(site.ns / site.count))
+        format!("{}, {} each", whole_of(site.count, manner.what), duration_ns(site.ns / site.count))
     } else {
         duration_ns(site.ns)
     };

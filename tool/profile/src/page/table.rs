@@ -7,7 +7,7 @@ use crate::words::{self, acquisitions, kind, others, p99, percent, share};
 use crate::wrappers::Tops;
 use maud::{Markup, Render, html};
 use ondeck_report::Grid;
-use ondeck_report::wording::{count, counted, duration_ns};
+use ondeck_report::wording::{counted, duration_ns, whole};
 
 /// More rows nobody reads, and each of them costs a kilobyte.
 const MOST_ROWS: usize = 1000;
@@ -76,7 +76,7 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
     let time = |ns: Option<f64>| -> Cell { (ns.map_or("-".to_string(), duration_ns), ns.unwrap_or(-1.0)) };
     let cells: [Cell; 8] = [
         (percent(share(profile, lock.wait_ns)), lock.wait_ns),
-        (count(lock.waits), lock.waits),
+        (whole(lock.waits), lock.waits),
         time(lock.mean_wait_ns()),
         time(p99(&lock.wait_histogram, lock.longest_ns)),
         time((lock.longest_ns > 0).then_some(lock.longest_ns as f64)),
@@ -135,7 +135,7 @@ pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
         let place = html! { bdi { (middle(&shown(&of.name), MOST_NAME)) } " " small { (words::waits_on(of.kind)) } };
         let figures = [
             duration_ns(of.wait_ns),
-            count(of.waits),
+            whole(of.waits),
             time((of.waits > 0.0).then(|| of.wait_ns / of.waits)),
             time(p99(&of.wait_histogram, of.longest_ns)),
             duration_ns(of.longest_ns as f64),
