@@ -3,7 +3,7 @@
 //! The process may be anybody's, and we root. So nothing here follows a link that it could have made: the place is looked up within
 //! its own root, and the directory is known by its descriptor from the moment on that it is made.
 
-use ondeck_launch::running::HEADER_BYTES;
+use ondeck_launch::running::{HEADER_BYTES, file_name, make_ready};
 use rustix::fs::{
     AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Uid, fallocate, fchown, fstat, mkdirat,
     openat, openat2, unlinkat,
@@ -26,12 +26,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A directory that belongs to the user of the process, where there is room.
-    pub(super) fn for_process(pid: u32, max_mb: u32) -> Result<Self, String> {
+    /// A directory that belongs to the user of the process, where there is room, with so many files for it.
+    pub(super) fn for_process(pid: u32, max_mb: u32, n_files: usize) -> Result<Self, String> {
         const PLACES: [&str; 3] = ["dev/shm", "tmp", "var/tmp"];
         let mut why = String::new();
         for name in PLACES {
-            match Self::within(pid, name, max_mb) {
+            match Self::within(pid, name, max_mb, n_files) {
                 Ok(place) => return Ok(place),
                 Err(error) => why = format!("{why}; /{name}: {error}"),
             }
@@ -39,7 +39,7 @@ impl Place {
         Err(format!("there is no directory for its recording{why}"))
     }
 
-    fn within(pid: u32, place: &str, max_mb: u32) -> Result<Self, String> {
+    fn within(pid: u32, place: &str, max_mb: u32, n_files: usize) -> Result<Self, String> {
         let told = |error: Errno| error.to_string();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, format!("/proc/{pid}/root"), flags, Mode::empty()).map_err(told)?;
@@ -60,9 +60,22 @@ impl Place {
         if !place.is_of(ourselves()) {
             return Err("another user has moved the directory that was made".to_owned());
         }
+        let group = Gid::from_raw(group);
+        (0..n_files).try_for_each(|n| place.make(&file_name(pid, n), pid, max_mb, group))?;
         // Where we may not, it is ours already, or the process cannot write there and says so.
-        let _ = fchown(&place.directory, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)));
+        let _ = fchown(&place.directory, Some(Uid::from_raw(user)), Some(group));
         Ok(place)
+    }
+
+    /// Makes a file for the process. To be called before the directory is the process's: then nobody else makes it.
+    fn make(&self, name: &str, pid: u32, max_mb: u32, group: Gid) -> Result<(), String> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(&self.directory, name, flags, Mode::RUSR | Mode::WUSR).map_err(|error| error.to_string())?;
+        let file = File::from(file);
+        make_ready(&file, pid, max_mb).map_err(|error| error.to_string())?;
+        // As with the directory.
+        let _ = fchown(&file, Some(Uid::from_raw(self.user)), Some(group));
+        Ok(())
     }
 
     fn is_of(&self, user: u32) -> bool {
@@ -74,7 +87,7 @@ impl Place {
         path_of(&self.directory)
     }
 
-    /// The files in it that the process has made.
+    /// The files in it that are the process's.
     fn files(&self) -> impl Iterator<Item = File> {
         let entries = std::fs::read_dir(self.path()).into_iter().flatten().flatten();
         entries.filter_map(|entry| self.file(&entry.file_name()))
@@ -158,7 +171,7 @@ mod tests {
         let other = tempfile::tempdir().unwrap();
         let precious = other.path().join("precious");
         std::fs::write(&precious, [7; 20_000]).unwrap();
-        let place = Place::for_process(std::process::id(), 1).unwrap();
+        let place = Place::for_process(std::process::id(), 1, 0).unwrap();
         let directory = place.path().canonicalize().unwrap();
         let made = directory.join("1-0.ondeck");
         std::fs::write(&made, [7; 20_000]).unwrap();
