@@ -9,7 +9,8 @@
 //!
 //! | who | does |
 //! |---|---|
-//! | observer | writes its number into `observer`, if the one there is 0 or beats no more; reads it again a while later |
+//! | observer | makes the file for the recording, with its length, the process, its parent and its program in it |
+//! | the same | writes its number into `observer`, if the one there is 0 or beats no more; reads it again a while later |
 //! | the same | clears `answer`, writes `options`, then `order`, then rings |
 //! | one thread | takes the order, alone, answers [`answer::UNDER_WAY`], does it, and answers again |
 //! | the library | stops the ringing: its locks record from there on, or no more |
@@ -19,6 +20,11 @@
 //! again until it is answered: a process stops the bell if it finds no order yet, or is not prepared. An order to begin that
 //! nobody takes is taken back: by 0 in `order`, and if the answer is still 0 a while later, in the byte. One to end stays.
 //! The order names its process: a child that is forked meanwhile inherits all this, and is not meant.
+//!
+//! # What the kernel is asked for
+//! The process may run under a filter of system calls that was there when it began ([`filters`]). So what an order has it do is
+//! what the loader has done there: `openat`, `mmap` and `close` for the file, and what locks ask for in any case. The process that has
+//! closed another filter since then gets no order. If it closes one while it is recorded, the observer says so in `is_sealed`.
 //!
 //! # What was there before
 //! A lock that is held as a recording begins has no known holder: its hold is charged to the stack that releases it. A wait
@@ -35,7 +41,7 @@
 
 use crate::layout::MAGIC;
 use crate::options::RecordOptions;
-use crate::store;
+use crate::{filters, store};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{
     AtomicU8, AtomicU32, AtomicU64,
@@ -63,6 +69,15 @@ pub struct Control {
     pub bells: [AtomicU64; Control::BELLS],
     /// What is to be recorded. Written before the order, and read by who has taken that.
     pub options: UnsafeCell<RecordOptions>,
+    /// How many [`filters`] of system calls the process was under when it first [listened](listen), and one more; 0 if that is
+    /// not known.
+    pub filters: AtomicU32,
+    /// 1 if no call may be made of which it is not known that a filter lets it pass: then files are not removed.
+    pub is_sealed: AtomicU32,
+    /// The number in the name of the file that is made for this recorder: a process may have several.
+    pub file: AtomicU32,
+    /// What was refused, of [`refused`], and in the lower half the error; with [`answer::NO_FILE`].
+    pub refused: AtomicU64,
 }
 
 // SAFETY: what is no atomic is read by the thread that has taken the order only, and written from outside before that.
@@ -107,6 +122,16 @@ pub mod answer {
     pub const OTHER_LOCK: u32 = 6;
 }
 
+/// What of a recording was refused.
+pub mod refused {
+    /// To open its file.
+    pub const OPENAT: u32 = 1;
+    /// To map it.
+    pub const MMAP: u32 = 2;
+    /// Memory for its beginning.
+    pub const MEMORY: u32 = 3;
+}
+
 core::arch::global_asm!(
     ".pushsection .bss.ondeck_record_control,\"aw\",@nobits",
     ".balign 16",
@@ -141,6 +166,14 @@ pub fn control() -> &'static Control {
 /// Threads learn of orders by a 1 in the byte at that address, which stays. More than [`Control::BELLS`] are ignored.
 pub fn listen(address: u64) {
     let control = control();
+    // A child has what its parent has found.
+    if control.here.load(Relaxed) == 0 {
+        let (n_filters, process) = filters::of_this_process();
+        control.filters.store(n_filters.map_or(0, |n| n.saturating_add(1)), Relaxed);
+        if store::wipe_in_children() {
+            store::keep_process(process);
+        }
+    }
     if let Some(bell) = control.bells.iter().find(|bell| bell.load(Relaxed) == 0) {
         bell.store(address, Release);
     }
@@ -200,6 +233,16 @@ pub(crate) fn leave() {
 pub(crate) fn answer(what: u32) {
     control().answer.store(what, Release);
     leave();
+}
+
+/// Something of [`refused`] was refused, with that error.
+pub(crate) fn refuse(what: u32, error: libc::c_int) {
+    control().refused.store(u64::from(what) << 32 | u64::from(error as u32), Relaxed);
+}
+
+/// Whether files are to be left where they are.
+pub(crate) fn is_sealed() -> bool {
+    control().is_sealed.load(Relaxed) != 0
 }
 
 /// What the recording was begun with. The next order may have written other options into [`Control`].

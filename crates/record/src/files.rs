@@ -1,12 +1,14 @@
 //! Making the file of a process: how the parts lie in it, and its mapping. Called by `hooks` as a process begins to record.
+//! An observer that has a process begin has made the file already.
 //!
 //! The parts lie one behind the other, within the length of the file, and each has room for whole entries: `store` relies on
 //! it. `store` finds the recording only once its header is written. A file that cannot be mapped is taken away again.
 
+use crate::control::refused;
 use crate::layout::{self, Header, Lock, MAGIC, Module, Name, Nesting, Part, Slot, Waiter};
 use crate::options::RecordOptions;
 use crate::store::{self, CURRENT, PAGE, current, names};
-use crate::{modules, thread};
+use crate::{control, modules, thread};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{
     AtomicU32,
@@ -38,16 +40,19 @@ pub(crate) fn lay_out(header: &mut Header, length: u64, order: u64) {
 }
 
 /// Begins to record this process, as `options` says, if it does not yet. `lock` is the name of the lock that answers. False if
-/// there is no file; then nothing is recorded. To be called by one thread at a time.
-pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32) -> bool {
+/// there is no file; then nothing is recorded. If `is_ordered`, an observer may have made it. To be called by one thread at a time.
+pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32, is_ordered: bool) -> bool {
     store::leave_parents();
     // Where it is refused, the library's handler of forks does the same. A program that records itself has none.
     if !store::wipe_in_children() && source == layout::source::PROGRAM {
         return false;
     }
     let length = options.max_mb << 20;
-    let Some(place) = create(options, length) else { return false };
+    let made = if is_ordered { open_made(options, length) } else { None };
+    let place = made.unwrap_or_else(|| create(options, length));
+    let Some(place) = place else { return false };
     if !store::back(place as usize, length as usize) {
+        control::refuse(refused::MEMORY, libc::ENOMEM);
         return false;
     }
     // SAFETY: a mapping of our own, of zeros, larger than a header.
@@ -98,15 +103,54 @@ fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
     let now = kernel::clock(libc::CLOCK_REALTIME);
     header.started_realtime_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     header.started_ns = thread::now_ns();
-    header.pid = store::process();
-    // SAFETY: no arguments, no memory.
-    header.parent = unsafe { kernel::call(libc::SYS_getppid, []) }.unwrap_or(0) as u32;
     header.length = length;
     header.rate = options.rate;
     layout::copy_text(lock.as_bytes(), &mut header.lock);
+    // Else an observer has written that.
+    if header.pid == 0 {
+        fill_process(header);
+    }
+}
+
+fn fill_process(header: &mut Header) {
+    header.pid = store::process();
+    // SAFETY: no arguments, no memory.
+    header.parent = unsafe { kernel::call(libc::SYS_getppid, []) }.unwrap_or(0) as u32;
     let room = &mut header.program;
     let most = room.len() - 1;
     kernel::read_link(c"/proc/self/exe", &mut room[..most]);
+}
+
+/// The file that an observer has made there, mapped. `None` if there is none, `Some(None)` if it cannot be had.
+fn open_made(options: &RecordOptions, length: u64) -> Option<Option<*mut c_void>> {
+    let mut path = [0_u8; RecordOptions::LONGEST + 64];
+    let n = control::control().file.load(Relaxed);
+    name(&mut path, &options.directory, store::process(), n);
+    match open(&path, libc::O_RDWR) {
+        Ok(file) => {
+            NUMBER.store(n, Relaxed);
+            let mapped = map_made(file, length);
+            close(file);
+            Some(mapped)
+        }
+        Err(libc::ENOENT) => None,
+        Err(error) => {
+            control::refuse(refused::OPENAT, error);
+            Some(None)
+        }
+    }
+}
+
+fn open(path: &[u8], flags: c_int) -> kernel::Answer {
+    let flags = flags | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    let (here, place) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
+    // SAFETY: a string of C.
+    unsafe { kernel::call(libc::SYS_openat, [here, place, flags as usize, 0o600]) }
+}
+
+fn close(file: usize) {
+    // SAFETY: opened here.
+    let _ = unsafe { kernel::call(libc::SYS_close, [file]) };
 }
 
 /// A new file in the directory, mapped.
@@ -117,17 +161,16 @@ fn create(options: &RecordOptions, length: u64) -> Option<*mut c_void> {
     for n in 0..MOST {
         let mut path = [0_u8; RecordOptions::LONGEST + 64];
         name(&mut path, &options.directory, pid, n);
-        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-        let (here, place) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
-        // SAFETY: a string of C.
-        let file = match unsafe { kernel::call(libc::SYS_openat, [here, place, flags as usize, 0o600]) } {
+        let file = match open(&path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL) {
             Ok(file) => file,
             Err(libc::EEXIST) => continue,
-            Err(_) => return None,
+            Err(error) => {
+                control::refuse(refused::OPENAT, error);
+                return None;
+            }
         };
         let mapped = map(file, length);
-        // SAFETY: opened above.
-        let _ = unsafe { kernel::call(libc::SYS_close, [file]) };
+        close(file);
         if mapped.is_none() {
             unlink(&path, 0);
         } else {
@@ -146,8 +189,10 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
     let mut path = [0_u8; RecordOptions::LONGEST + 64];
     name(&mut path, &options.directory, store::process(), NUMBER.load(Relaxed));
-    unlink(&path, 0);
-    unlink(&options.directory, libc::AT_REMOVEDIR);
+    if !control::is_sealed() {
+        unlink(&path, 0);
+        unlink(&options.directory, libc::AT_REMOVEDIR);
+    }
     let length = ((options.max_mb << 20) - layout::HEADER_BYTES) as usize;
     let content = mapped.wrapping_byte_add(layout::HEADER_BYTES as usize);
     // A file system that cannot do it keeps the content until the process ends.
@@ -199,10 +244,15 @@ fn map(file: usize, length: u64) -> Option<*mut c_void> {
     }
     // SAFETY: a file of ours.
     unsafe { kernel::call(libc::SYS_ftruncate, [file, length as usize]) }.ok()?;
+    map_made(file, length)
+}
+
+/// The file that has that length and room for it, mapped.
+fn map_made(file: usize, length: u64) -> Option<*mut c_void> {
     let (protection, flags) = ((libc::PROT_READ | libc::PROT_WRITE) as usize, libc::MAP_SHARED as usize);
     // SAFETY: a new mapping.
     let place = unsafe { kernel::call(libc::SYS_mmap, [0, length as usize, protection, flags, file, 0]) };
-    place.ok().map(|place| place as *mut c_void)
+    place.inspect_err(|error| control::refuse(refused::MMAP, *error)).ok().map(|place| place as *mut c_void)
 }
 
 /// Whether a file system has so many bytes for this process.

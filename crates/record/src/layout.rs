@@ -34,7 +34,7 @@ pub struct Header {
     /// Name of the lock that answers, up to a zero.
     pub lock: [u8; 32],
     /// The program's file, up to a zero.
-    pub program: [u8; 4096],
+    pub program: [u8; PROGRAM_BYTES],
     /// Where the modules begin, in bytes, and for how many there is room.
     pub modules: Part,
     /// The locks.
@@ -84,6 +84,9 @@ pub struct Header {
     /// 1 if places for locks become few. The reader clears it.
     pub wants_places: AtomicU32,
 }
+
+/// Room for the path of a program's file, with its end.
+pub const PROGRAM_BYTES: usize = 4096;
 
 /// Bytes that the header takes, in whole pages. They stay when the content of a file is given back: the process may look at them.
 pub const HEADER_BYTES: u64 = (size_of::<Header>() as u64).next_multiple_of(4096);

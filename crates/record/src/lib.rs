@@ -32,6 +32,8 @@ mod counts;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod files;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
+pub mod filters;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod hooks;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 pub mod layout;

@@ -57,6 +57,11 @@ pub(crate) fn wipe_in_children() -> bool {
     answer.is_ok()
 }
 
+/// The number of this process is that, if it is known. Where a child gets the page as zeros.
+pub(crate) fn keep_process(process: Option<u32>) {
+    CURRENT.process.store(process.unwrap_or(0), Relaxed);
+}
+
 /// The number of this process. The kernel is asked once, as a sandbox that is closed later may refuse that.
 pub(crate) fn process() -> u32 {
     match CURRENT.process.load(Relaxed) {

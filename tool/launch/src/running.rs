@@ -1,8 +1,12 @@
 //! Processes that run already and have the recorder in them: it is found, switched on, and off again. The protocol is in
 //! [`ondeck_record::control`], whose observer this is.
 
+mod filters;
+mod made;
 mod memory;
 
+pub use filters::{Filter, Refused};
+pub use made::{file_name, make_ready};
 use memory::Memory;
 pub use ondeck_record::RecordOptions;
 use ondeck_record::control::{Control, answer, order};
@@ -33,8 +37,10 @@ pub enum NotRecorded {
     FromItsStart,
     /// Its locks cannot be recorded.
     OtherLock,
-    /// It cannot make a file for the recording.
-    NoFile,
+    /// It cannot use the file for the recording: that was refused.
+    NoFile(Refused),
+    /// A filter of system calls is set that its recorder has not begun with.
+    Filtered(Filter),
     /// No thread of it has used a lock for that time.
     Idle(Duration),
     /// It has begun to obey and does not come to an end, as if it were stopped.
@@ -57,7 +63,8 @@ impl fmt::Display for NotRecorded {
             NotRecorded::OtherLock => f.write_str(
                 "it runs with a lock that cannot be recorded; accepted: ondeck run with --lock ondeck or glibc",
             ),
-            NotRecorded::NoFile => f.write_str("it cannot make a file for its recording"),
+            NotRecorded::NoFile(refused) => write!(f, "it cannot use a file for its recording: {refused}"),
+            NotRecorded::Filtered(filter) => filter.fmt(f),
             NotRecorded::Stopped => f.write_str("it stands still"),
             NotRecorded::Idle(time) => write!(f, "no thread of it has used a lock for {:.0} s", time.as_secs_f64()),
         }
@@ -84,7 +91,7 @@ impl RunningProcess {
         let memory = Arc::new(Memory::of(pid)?);
         let process = number_inside(pid).unwrap_or(pid);
         let recorder =
-            |control| Recorder { memory: memory.clone(), control, process, was_rung: AtomicBool::new(false) };
+            |control| Recorder { pid, memory: memory.clone(), control, process, was_rung: AtomicBool::new(false) };
         let recorders: Arc<[Recorder]> = memory.recorders().iter().copied().map(recorder).collect();
         if recorders.is_empty() {
             return Err(memory.why_none());
@@ -120,7 +127,12 @@ impl RunningProcess {
         Ok(())
     }
 
-    /// Has it record what `options` say. Returns once it does; if it has several recorders, once those do that can.
+    /// How many recorders it has. Each takes a file of its own.
+    pub fn n_recorders(&self) -> usize {
+        self.recorders.len()
+    }
+
+    /// Has it record what `options` say. A file that is [there](file_name) and [ready](make_ready) is taken for that. Returns once it does; if it has several recorders, once those do that can.
     pub fn begin(&mut self, options: &RecordOptions) -> Result<(), NotRecorded> {
         /// A server that does nothing may use a lock each second.
         const PATIENCE: Duration = Duration::from_secs(3);
@@ -129,17 +141,21 @@ impl RunningProcess {
             if recorder.observer()? != self.number {
                 return Err(NotRecorded::Observed);
             }
+            recorder.seal_or_refuse()?;
         }
         self.heart = Some(Heart::of(self.recorders.clone()).map_err(NotRecorded::NotAllowed)?);
         self.recorders.iter().for_each(Recorder::remember);
-        self.recorders.iter().try_for_each(|recorder| recorder.order(order::BEGIN, Some(options)))?;
+        for (at, recorder) in self.recorders.iter().enumerate() {
+            recorder.write(offset_of!(Control, file), &(at as u32).to_ne_bytes())?;
+            recorder.order(order::BEGIN, Some(options))?;
+        }
         let mut why = NotRecorded::Idle(PATIENCE);
         for (at, recorder) in self.recorders.iter().enumerate() {
             match recorder.begun_until(until) {
                 Ok(answer::BEGUN) => self.begun.push(at),
                 Ok(answer::RECORDED) => why = NotRecorded::FromItsStart,
                 Ok(answer::OTHER_LOCK) => why = NotRecorded::OtherLock,
-                Ok(answer::NO_FILE) => why = NotRecorded::NoFile,
+                Ok(answer::NO_FILE) => why = NotRecorded::NoFile(recorder.refused()),
                 Ok(_) => {}
                 Err(error) => why = error,
             }
@@ -192,6 +208,8 @@ impl Drop for RunningProcess {
 /// One recorder: the library's that was loaded before the program, or the program's own.
 #[derive(Debug)]
 struct Recorder {
+    /// The process, by its number here.
+    pid: u32,
     memory: Arc<Memory>,
     /// The address of its [`Control`].
     control: u64,
@@ -216,15 +234,20 @@ impl Recorder {
     fn begun_until(&self, until: Instant) -> Result<u32, NotRecorded> {
         /// A thread that has taken an order says so at once, unless it loses its core.
         const SURELY: Duration = Duration::from_millis(100);
-        match self.answer_until(until)? {
-            answer::NONE => {}
-            answer => return Ok(answer),
+        /// A sandbox may be closed meanwhile.
+        const LOOK: Duration = Duration::from_millis(20);
+        while Instant::now() < until && self.may_be_ordered().is_ok() {
+            match self.answer_until(until.min(Instant::now() + LOOK))? {
+                answer::NONE => {}
+                answer => return Ok(answer),
+            }
         }
         self.write(offset_of!(Control, order), &order::NOTHING.to_ne_bytes())?;
         std::thread::sleep(SURELY);
         let answer = self.answer_until(Instant::now())?;
         if answer == answer::NONE {
             self.silence()?;
+            self.may_be_ordered()?;
         }
         Ok(answer)
     }
@@ -330,6 +353,7 @@ impl Heart {
                 let mut beats = BEATS.lock().unwrap_or_else(PoisonError::into_inner);
                 *beats += 1;
                 recorders.iter().for_each(|recorder| recorder.beat(started.wrapping_add(*beats)));
+                recorders.iter().for_each(Recorder::seal_if_filtered);
                 drop(beats);
                 std::thread::park_timeout(Self::GAP);
             }

@@ -39,7 +39,7 @@ pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) 
     start_with(options, lock, sleep, source, 0)
 }
 
-/// The same; what threads had before may count, in orders of locks, until that time.
+/// The same; what threads had before may count, in orders of locks, until that time, which is 0 if no observer has ordered it.
 fn start_with(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source, until: u64) -> bool {
     forget_all();
     nesting::begin(options.order != 0, until);
@@ -49,7 +49,7 @@ fn start_with(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source,
         Source::Library => layout::source::LIBRARY,
         Source::Program => layout::source::PROGRAM,
     };
-    let has_begun = files::start(options, lock, source);
+    let has_begun = files::start(options, lock, source, until > 0);
     // So that memory for walks and stacks is there before a lock is held.
     if let Some(recording) = current() {
         walk::stack(recording);

@@ -193,12 +193,21 @@ fn a_child_finds_nothing_of_its_parent() {
     });
 }
 
+/// How long a mapping is, by its line.
+fn length(line: &str) -> u64 {
+    let (from, to) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+    let [from, to] = [from, to].map(|address| u64::from_str_radix(address, 16).unwrap());
+    to - from
+}
+
 fn in_the_child(marks: &Marks, directory: &Path) {
-    // The kernel has taken the file away, before anybody is told.
+    // The kernel has told it, before anybody else does.
     assert!(!ondeck_record::is_on());
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    assert!(!maps.contains(".ondeck"), "{maps}");
     ondeck_record::in_child();
+    // Who was inside of the recording still finds how it lies there, and nothing else.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let mapped: Vec<u64> = maps.lines().filter(|line| line.contains(".ondeck")).map(length).collect();
+    assert_eq!(mapped, [ondeck_record::layout::HEADER_BYTES], "{maps}");
     assert!(!ondeck_record::is_on());
     assert!(marks.release(LOCK).is_none() && marks.wait(LOCK).is_none());
     start(Exact);

@@ -10,7 +10,7 @@
 
 use super::directory::{ITSELF, PREFIX, names, remove, remove_leftovers};
 use super::rights::Rights;
-use ondeck_launch::running::HEADER_BYTES;
+use ondeck_launch::running::{HEADER_BYTES, file_name, make_ready};
 use rustix::fs::{
     CWD, FallocateFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags, fallocate, flock, fstat, fstatvfs,
     mkdirat, openat, openat2,
@@ -33,8 +33,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A directory that belongs to the user of the process, where there is room.
-    pub(super) fn for_process(pid: u32, max_mb: u32) -> Result<Self, String> {
+    /// A directory that belongs to the user of the process, where there is room, with so many files for it.
+    pub(super) fn for_process(pid: u32, max_mb: u32, n_files: usize) -> Result<Self, String> {
         const PLACES: [&str; 3] = ["dev/shm", "tmp", "var/tmp"];
         const UNKNOWN: &str = "its user is not known";
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -46,12 +46,26 @@ impl Place {
         }
         let mut why = String::new();
         for name in PLACES {
-            match rights.act(|| Self::within(&root, name, rights, max_mb)) {
+            match rights
+                .act(|| Self::within(&root, name, rights, max_mb))
+                .and_then(|place| place.with_files(pid, max_mb, n_files))
+            {
                 Ok(place) => return Ok(place),
                 Err(error) => why = format!("{why}; /{name}: {error}"),
             }
         }
         Err(format!("there is no directory for its recording{why}"))
+    }
+
+    /// Makes files for the process. Only to open them is done with its rights: what they say of it, it may not be able to find out.
+    fn with_files(self, pid: u32, max_mb: u32, n_files: usize) -> Result<Self, String> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        for n in 0..n_files {
+            let open = || openat(&self.directory, file_name(pid, n), flags, mode).map_err(|error| error.to_string());
+            make_ready(&self.rights.act(open)?.into(), pid, max_mb).map_err(|error| error.to_string())?;
+        }
+        Ok(self)
     }
 
     /// With the rights of the process.
@@ -154,7 +168,7 @@ mod tests {
         let other = tempfile::tempdir().unwrap();
         let precious = other.path().join("precious");
         std::fs::write(&precious, [7; 20_000]).unwrap();
-        let place = Place::for_process(std::process::id(), 1).unwrap();
+        let place = Place::for_process(std::process::id(), 1, 0).unwrap();
         let directory = place.path().canonicalize().unwrap();
         let made = directory.join("1-0.ondeck");
         std::fs::write(&made, [7; 20_000]).unwrap();
@@ -234,7 +248,7 @@ mod tests {
         let mount = |place| format!("mount --bind {} {place}\n", precious.path().display());
         // The last one hides the directory's own path.
         let hostile = Hostile::with(&["/dev/shm", "/var/tmp", "/tmp"].map(mount).concat());
-        let why = Place::for_process(hostile.0.id(), 1).err().unwrap();
+        let why = Place::for_process(hostile.0.id(), 1, 1).err().unwrap();
         assert!(why.contains("/dev/shm: Permission denied") && why.contains("/var/tmp: Permission denied"), "{why}");
         let left: Vec<_> =
             std::fs::read_dir(precious.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -245,7 +259,7 @@ mod tests {
     #[test]
     fn a_process_in_a_user_namespace_has_a_place() {
         let hostile = Hostile::with("mount -t tmpfs -o mode=1777 none /dev/shm; mount -t tmpfs none /tmp");
-        let place = Place::for_process(hostile.0.id(), 1).unwrap();
+        let place = Place::for_process(hostile.0.id(), 1, 1).unwrap();
         assert!(place.inside.starts_with("/dev/shm"), "{}", place.inside.display());
         let seen = format!("/proc/{}/root{}", hostile.0.id(), place.inside.display());
         let user = place.rights.user;

@@ -27,14 +27,27 @@ pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
         }
         Err(why) => {
             drop(orders);
-            outputs.note(why);
+            outputs.note(why.clone());
             let given = args.recorder.given();
             if !given.is_empty() {
                 outputs.note(format!("{} had no effect: the recorder was not used", given.join(" and ")));
             }
-            kernel::attach(args, pid, outputs)
+            kernel::attach(args, pid, outputs).map_err(|exit| with_reason(exit, pid, &why))
         }
     }
+}
+
+/// Where the kernel's view is refused too, it is said why that was needed.
+fn with_reason(exit: Exit, pid: u32, why: &str) -> Exit {
+    let reason = why.strip_prefix(&watched(pid)).unwrap_or(why);
+    match exit {
+        Exit::Failed(text) => Exit::Failed(format!("{text}. Process {pid} is not recorded, because {reason}")),
+        exit => exit,
+    }
+}
+
+fn watched(pid: u32) -> String {
+    format!("process {pid} was watched from the kernel: ")
 }
 
 /// Records all processes of a cgroup that have the recorder.
@@ -72,7 +85,7 @@ fn begin(args: &RecorderArgs, pid: u32) -> Begun {
         Ok(process) => process,
         Err(why) => return Ok(Err(told(why))),
     };
-    let place = match Place::for_process(pid, args.max_mb) {
+    let place = match Place::for_process(pid, args.max_mb, process.n_recorders()) {
         Ok(place) => place,
         Err(why) => return Ok(Err(why)),
     };
@@ -107,6 +120,10 @@ fn for_more(why: &NotRecorded) -> &'static str {
         }
         NotRecorded::NotAllowed(_) => {
             ". Root may, or who has the capabilities CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID and CAP_SETGID"
+        }
+        NotRecorded::Filtered(_) => {
+            ". To record it from its start, use `ondeck profile -- PROGRAM`, and have its filter allow the system calls of a \
+             recorded thread (docs/pthread.md)"
         }
         _ => "",
     }
@@ -172,7 +189,7 @@ impl RecordedProcesses {
                 Ok(Ok(recorded))
             }
             Err(why) if why == NotRecorded::Observed.to_string() => Err(Exit::Failed(format!("process {pid}: {why}"))),
-            Err(why) => Ok(Err(format!("process {pid} was watched from the kernel: {why}"))),
+            Err(why) => Ok(Err(watched(pid) + &why)),
         }
     }
 

@@ -18,6 +18,7 @@ mod recorded;
 mod report;
 mod running;
 mod runs;
+mod sandboxed;
 mod sanitized;
 mod signals;
 mod sim;
