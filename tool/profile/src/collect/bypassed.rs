@@ -3,6 +3,7 @@
 //! missed in silence.
 
 use crate::names;
+use ondeck_trace::maps;
 use ondeck_trace::process::parent;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,13 +44,17 @@ impl BypassedProcesses {
         let grown = alive.intersection(&self.young).filter(|pid| self.known.insert(**pid));
         for pid in grown {
             // Of another user's process, nothing is known.
-            let Ok(maps) = std::fs::read(format!("/proc/{pid}/maps")) else { continue };
-            let maps = String::from_utf8_lossy(&maps);
+            let Ok(lines) = maps::lines(*pid) else { continue };
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             let is_recording = |line: &str| line.trim_end_matches(" (deleted)").ends_with(".ondeck");
+            let (mut is_empty, mut records, mut has_library) = (true, false, false);
+            for line in lines {
+                is_empty = false;
+                records |= is_recording(&line);
+                has_library |= line.contains("libondeck_pthread.so");
+            }
             // An ended process has no maps. A process that is profiled by another `ondeck` has a recording too.
-            if !maps.is_empty() && !maps.lines().any(is_recording) {
-                let has_library = maps.contains("libondeck_pthread.so");
+            if !is_empty && !records {
                 self.found[usize::from(has_library)].insert(*pid, name.trim_end().to_owned());
             }
         }
