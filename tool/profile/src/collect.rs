@@ -29,7 +29,9 @@ use contents::{Contents, name_of};
 use holders::{Holders, Now};
 use looked_at::LookedAt;
 use ondeck_record::layout::{event, kind};
+use ondeck_record::read::outside::{Budget, Share, Spent};
 use ondeck_record::read::{Dropped, ReadError, Reader, Waiter};
+use ondeck_trace::maps;
 pub use run::Run;
 pub(crate) use run::SNAPSHOT;
 pub(crate) use stack::Stack;
@@ -55,6 +57,8 @@ pub struct Collector {
     unopened: Vec<String>,
     bypassed: Option<BypassedProcesses>,
     symbols: Symbols,
+    /// What all recordings and names may keep in memory.
+    budget: Budget,
     programs: Programs,
     last_snapshot_ns: Option<u64>,
     /// What [`statistics`](Self::statistics) have of processes that have ended.
@@ -90,6 +94,27 @@ struct Recording {
     is_closed: bool,
     has_locked: bool,
     dropped: Dropped,
+    /// For what is kept of it.
+    kept: Kept,
+}
+
+/// What the sums and the looked-up parts of a recording take of the budget.
+#[derive(Debug, Default)]
+struct Kept {
+    share: Option<Share>,
+    /// Why some samples were left out.
+    spent: Option<Spent>,
+    n_left_out: u64,
+}
+
+impl Kept {
+    /// Whether so many bytes more may be kept.
+    fn fits(&mut self, bytes: usize) -> bool {
+        let grown = self.share.as_mut().map_or(Ok(()), |share| share.grow(bytes as u64));
+        self.spent = self.spent.or(grown.err());
+        self.n_left_out += u64::from(grown.is_err());
+        grown.is_ok()
+    }
 }
 
 impl Collector {
@@ -102,6 +127,7 @@ impl Collector {
 
     /// For recordings of processes that have begun before and go on after them, see [`looks_at`](Self::looks_at).
     pub fn of_running(run: Run) -> Self {
+        let budget = Budget::default();
         Collector {
             directories: Vec::new(),
             run,
@@ -110,7 +136,8 @@ impl Collector {
             unreadable: Vec::new(),
             unopened: Vec::new(),
             bypassed: None,
-            symbols: Symbols::default(),
+            symbols: Symbols::within(&budget),
+            budget,
             programs: Programs::default(),
             last_snapshot_ns: None,
             ended: Ended::default(),
@@ -212,19 +239,26 @@ impl Collector {
             Ok(entries) => entries,
             Err(error) => return self.unopened.push(format!("{}: {error}", directory.display())),
         };
-        let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+        let paths = entries.take(Budget::MOST_FILES).filter_map(Result::ok).map(|entry| entry.path());
         let mut paths: Vec<PathBuf> =
             paths.filter(|path| path.extension().is_some_and(|end| end == "ondeck")).collect();
         paths.retain(|path| !self.seen.contains(path));
+        let room = Budget::MOST_FILES.saturating_sub(self.seen.len());
+        if paths.len() > room {
+            let (n, most, directory) = (paths.len() - room, Budget::MOST_FILES, directory.display());
+            self.unopened.push(format!("{directory}: {n} of its files are not read: {most} at once are the most"));
+            paths.truncate(room);
+        }
         let mut opened: Vec<Recording> = Vec::new();
         for path in paths {
             match Reader::open(&path) {
                 Ok(mut reader) => {
                     self.seen.insert(path);
+                    reader.keep_within(&self.budget);
                     if let Some(process) = looked_at {
                         reader.about.pid = process.pid;
                     }
-                    let recording = Recording::new(reader, &self.run, now_ns);
+                    let recording = Recording::new(reader, &self.run, &self.budget, now_ns);
                     opened.push(Recording { looked_at: looked_at.cloned(), ..recording });
                 }
                 // It may have been begun just now.
@@ -241,7 +275,7 @@ impl Collector {
 }
 
 impl Recording {
-    fn new(reader: Reader, run: &Run, now_ns: u64) -> Self {
+    fn new(reader: Reader, run: &Run, budget: &Budget, now_ns: u64) -> Self {
         let clock = Clock::new(&reader.about, run, now_ns);
         let last_ns = clock.since(reader.about.started_ns);
         Recording {
@@ -260,6 +294,7 @@ impl Recording {
             is_closed: false,
             has_locked: false,
             dropped: Dropped::default(),
+            kept: Kept { share: budget.take(0).ok(), ..Kept::default() },
         }
     }
 
@@ -270,7 +305,7 @@ impl Recording {
         let Some(reader) = self.contents.reader() else { return Ok(None) };
         let holders = &mut self.holders;
         let (locks, recent, last_ns) = (&mut self.locks, &mut self.recent, &mut self.last_ns);
-        let (clock, n_untimely) = (self.clock, &mut self.n_untimely);
+        let (clock, n_untimely, kept) = (self.clock, &mut self.n_untimely, &mut self.kept);
         reader.take(is_gone, |sample| {
             let (sample, could_be) = clock.corrected(sample, now_ns);
             *n_untimely += u64::from(!could_be);
@@ -279,6 +314,9 @@ impl Recording {
             let from = sample.at.saturating_sub(sample.lengths[0] + sample.lengths[0] / 8);
             let is_long = event::plain(sample.event) == event::CHARGE && sample.lengths[0] >= SHORT_NS;
             let did = if is_long { holders.during(sample.lock, sample.thread, from, sample.at) } else { None };
+            if !kept.fits(Totals::room_for(&sample, locks.get(&sample.lock))) {
+                return;
+            }
             locks.entry(sample.lock).or_default().add(&sample, did.as_ref());
             recent.entry(sample.lock).or_default().add(&sample, did.as_ref());
         })?;
@@ -336,12 +374,9 @@ fn has_thread(pid: u32) -> bool {
 /// in the process's mount namespace.
 fn mapped_files() -> BTreeSet<String> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let maps = processes.filter_map(|process| std::fs::read(process.path().join("maps")).ok());
-    maps.flat_map(|maps| {
-        let maps = String::from_utf8_lossy(&maps).into_owned();
-        maps.lines().filter(|line| line.ends_with(".ondeck")).map(name_of).collect::<Vec<String>>()
-    })
-    .collect()
+    let pids = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
+    let lines = pids.filter_map(|pid| maps::lines(pid).ok()).flatten();
+    lines.filter(|line| line.ends_with(".ondeck")).map(|line| name_of(&line)).collect()
 }
 
 /// `ESRCH`: the process has ended between two looks.

@@ -127,10 +127,16 @@ fn file_of(process: &Process) -> PathBuf {
 fn of_file(path: &Path) -> Result<Vec<&'static Runtime>, String> {
     let mapped = read(path).map_err(unreadable)?;
     let object = parse(&mapped)?;
+    /// A section may be longer than any disk, of holes.
+    const LONGEST: usize = 1 << 30;
     let has = |(section, text): &(&str, &str)| {
         let section = object.section_by_name(section);
         section.is_some_and(|section| {
-            text.is_empty() || section.data().is_ok_and(|data| memmem::find(data, text.as_bytes()).is_some())
+            text.is_empty()
+                || section.data().is_ok_and(|data| {
+                    let data = &data[..data.len().min(LONGEST)];
+                    memmem::find(data, text.as_bytes()).is_some()
+                })
         })
     };
     Ok(RUNTIMES.iter().filter(|runtime| runtime.marks.iter().any(has)).collect())

@@ -6,6 +6,7 @@ use crate::profile::Frame;
 use crate::symbols::{Module, Symbols};
 use crate::wrappers::is_wrapper;
 use indexmap::IndexSet;
+use ondeck_record::read::outside::{Share, Spent};
 use std::collections::HashMap;
 
 /// The code of a process image, by the number of the image.
@@ -32,12 +33,31 @@ pub(crate) struct Stacks<'s> {
     briefs: Vec<String>,
     pub(crate) list: IndexSet<Vec<u32>>,
     known: HashMap<(usize, Question), Vec<u32>>,
+    /// Of the symbols' budget, for what is in here.
+    share: Option<Share>,
+    spent: Option<Spent>,
 }
+
+/// In the place of functions and stacks for which there is no room.
+const LEFT_OUT: &str = "[left out, no room]";
 
 impl<'s> Stacks<'s> {
     pub(crate) fn new(symbols: &'s mut Symbols) -> Self {
         let (frames, list) = (IndexSet::new(), IndexSet::new());
-        Stacks { symbols, frames, briefs: Vec::new(), list, known: HashMap::new() }
+        let share = symbols.budget().take(0).ok();
+        Stacks { symbols, frames, briefs: Vec::new(), list, known: HashMap::new(), share, spent: None }
+    }
+
+    /// Whether so many bytes more may be kept.
+    fn fits(&mut self, bytes: usize) -> bool {
+        let grown = self.share.as_mut().map_or(Ok(()), |share| share.grow(bytes as u64));
+        self.spent = self.spent.or(grown.err());
+        grown.is_ok()
+    }
+
+    /// What to say of those that were left out.
+    pub(crate) fn remark(&self) -> Option<String> {
+        self.spent.map(|spent| format!("some functions and stacks are missing, as they do not fit: {spent}"))
     }
 
     pub(crate) fn frame(&self, number: u32) -> &Frame {
@@ -68,7 +88,12 @@ impl<'s> Stacks<'s> {
         format!("{verb}in {}{}", self.brief(number), line(self.frame(number)))
     }
 
-    pub(crate) fn number(&mut self, frame: Frame) -> u32 {
+    pub(crate) fn number(&mut self, mut frame: Frame) -> u32 {
+        // Its short name, and the place of both, take about as much.
+        let bytes = 2 * (size_of::<Frame>() + frame.function.len() + frame.module.len() + frame.file.len());
+        if !self.frames.contains(&frame) && !self.fits(bytes) {
+            frame = Frame { function: LEFT_OUT.to_owned(), ..Frame::default() };
+        }
         let (number, is_new) = self.frames.insert_full(frame);
         if is_new {
             self.briefs.push(brief(&self.frames[number].function));
@@ -86,7 +111,10 @@ impl<'s> Stacks<'s> {
     }
 
     /// The same without new names.
-    pub(crate) fn stack_as_it_is(&mut self, frames: Vec<u32>) -> u32 {
+    pub(crate) fn stack_as_it_is(&mut self, mut frames: Vec<u32>) -> u32 {
+        if !self.list.contains(&frames) && !self.fits(size_of_val(&*frames) + 2 * size_of::<Vec<u32>>()) {
+            frames = vec![self.number(Frame { function: LEFT_OUT.to_owned(), ..Frame::default() })];
+        }
         self.list.insert_full(frames).0 as u32
     }
 
@@ -121,7 +149,9 @@ impl<'s> Stacks<'s> {
             return known.clone();
         }
         let numbers: Vec<u32> = ask(self).into_iter().map(|frame| self.number(frame)).collect();
-        self.known.insert(key, numbers.clone());
+        if self.fits(size_of_val(&*numbers) + 2 * size_of::<(usize, Question, Vec<u32>)>()) {
+            self.known.insert(key, numbers.clone());
+        }
         numbers
     }
 }

@@ -27,12 +27,14 @@
 //! Damaged files are answered for with what can be read of them. What can still end this process is debug information made
 //! for it: inlined functions some ten thousand deep, which `addr2line` follows by recursion.
 //!
-//! Files are mapped, so that a gigabyte of debug information costs no memory. A program that truncates such a file
-//! while it is read ends it too, by a bus error.
+//! Files are mapped, so that a gigabyte of debug information costs no memory. What must be in memory of them, as their symbols and
+//! sections that are packed, is within a budget. A program that truncates such a file while it is read ends it too, by a bus
+//! error.
 
 mod debug_file;
 mod elf;
 mod image;
+mod lines;
 mod missing;
 mod names;
 mod table;
@@ -43,6 +45,7 @@ pub(crate) use elf::{guarded, stamp};
 pub(crate) use image::Source;
 use image::{Image, Place};
 use ondeck_record::layout::Stamp;
+use ondeck_record::read::outside::Budget;
 use ondeck_report::wording::hexadecimal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -71,6 +74,8 @@ pub struct Module {
 pub struct Symbols {
     /// Where separate debug files are installed.
     debug_directory: PathBuf,
+    /// What all of them may keep in memory.
+    budget: Budget,
     known: BTreeMap<(PathBuf, Option<Stamp>), ModuleSymbols>,
 }
 
@@ -94,7 +99,17 @@ impl Default for Symbols {
 
 impl Symbols {
     fn with_debug_directory(directory: &Path) -> Symbols {
-        Symbols { debug_directory: directory.to_owned(), known: BTreeMap::new() }
+        Symbols { debug_directory: directory.to_owned(), budget: Budget::default(), known: BTreeMap::new() }
+    }
+
+    /// The same within a budget that others have as well.
+    pub(crate) fn within(budget: &Budget) -> Symbols {
+        Symbols { budget: budget.clone(), ..Symbols::default() }
+    }
+
+    /// What may be kept in memory.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// The frames of one address in a process with these modules, the innermost first: at least one. Where modules
@@ -194,10 +209,10 @@ impl Symbols {
         if module.path.components().count() < 2 {
             return None;
         }
-        let debug_directory = &self.debug_directory;
+        let (debug_directory, budget) = (&self.debug_directory, &self.budget);
         let expected = module.source.stamp();
         let known = self.known.entry((module.path.clone(), expected)).or_insert_with_key(|(path, _)| ModuleSymbols {
-            image: guarded(|| Image::read(path, &module.source, debug_directory)),
+            image: guarded(|| Image::read(path, &module.source, debug_directory, budget)),
             other: None,
             n_unnamed: 0,
             fault: None,
@@ -246,6 +261,7 @@ impl ModuleSymbols {
                 misfit.unwrap_or_default()
             ));
         }
+        remarks.extend(image.missing_symbols().map(|fault| format!("{path}: {fault}")));
         if let Some(fault) = &self.fault {
             remarks.push(format!("{path}: its debug information cannot be used: {fault}"));
         }

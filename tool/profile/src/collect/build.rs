@@ -8,7 +8,7 @@ mod why;
 use super::bypassed::BypassedProcesses;
 use super::looked_at::LookedAt;
 use super::totals::Totals;
-use super::{Collector, Recording, SNAPSHOT, Stack, meaning};
+use super::{Collector, Kept, Recording, SNAPSHOT, Stack, meaning};
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::names;
 use crate::order::put_in_order;
@@ -20,6 +20,7 @@ use crate::wrappers::{READING, WRITING, is_below, top};
 use indexmap::IndexSet;
 use ondeck_record::layout::kind;
 use ondeck_record::read::{self, ReadError};
+use ondeck_report::wording::counted_that;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
@@ -52,6 +53,7 @@ impl Collector {
         }
         let rate = self.recordings.iter().map(|recording| recording.contents.about().rate).max().unwrap_or(1);
         let lock = self.recordings.first().map(|recording| recording.contents.about().lock.clone()).unwrap_or_default();
+        problems.extend(builder.stacks.remark());
         let mut profile = Profile {
             lock,
             rate: u32::try_from(rate).unwrap_or(u32::MAX),
@@ -104,6 +106,7 @@ impl Collector {
         if n_untimely > 0 {
             profile.notes.push(untimely(n_untimely));
         }
+        profile.notes.extend(self.recordings.iter().filter_map(left_out));
         profile.notes.extend(self.bypassed.iter().flat_map(BypassedProcesses::remarks));
         profile.notes.extend(self.symbols.how_to_get_names());
         profile.notes.extend(self.symbols.remarks());
@@ -118,6 +121,14 @@ impl Collector {
             profile.notes.push(OPAQUE.to_owned());
         }
     }
+}
+
+/// What to say of samples for which there was no room.
+fn left_out(recording: &Recording) -> Option<String> {
+    let Kept { spent, n_left_out, .. } = &recording.kept;
+    let (spent, pid) = ((*spent)?, recording.contents.about().pid);
+    let samples = counted_that(*n_left_out as usize, "sample", ["is", "are"]);
+    Some(format!("process {pid}: {samples} left out, as there are too many locks, stacks or threads: {spent}"))
 }
 
 /// Of processes that live on, what they do from now on is not seen.

@@ -3,6 +3,7 @@
 //! missed in silence.
 
 use crate::names;
+use ondeck_trace::maps;
 use ondeck_trace::process::parent;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,15 +127,18 @@ impl Found {
 
 /// Why a process does not record, by [`REASONS`]; `None` if it does, or is no more.
 fn reason(pid: u32, records: impl Fn(u32) -> bool) -> Option<usize> {
-    let maps = match std::fs::read(format!("/proc/{pid}/maps")) {
-        Ok(maps) => maps,
+    let lines = match maps::lines(pid) {
+        Ok(lines) => lines,
         Err(error) => return (error.kind() == std::io::ErrorKind::PermissionDenied && !records(pid)).then_some(2),
     };
-    let maps = String::from_utf8_lossy(&maps);
-    let is_recording = |line: &str| line.trim_end_matches(" (deleted)").ends_with(".ondeck");
+    let (mut is_empty, mut has_recording, mut has_library) = (true, false, false);
+    for line in lines {
+        is_empty = false;
+        has_recording |= line.trim_end_matches(" (deleted)").ends_with(".ondeck");
+        has_library |= line.contains("libondeck_pthread.so");
+    }
     // An ended process has no maps. A process that is profiled by another `ondeck` has a recording too.
-    let records = maps.is_empty() || maps.lines().any(is_recording);
-    (!records).then(|| usize::from(maps.contains("libondeck_pthread.so")))
+    (!is_empty && !has_recording).then(|| usize::from(has_library))
 }
 
 /// A process and all that come from it.

@@ -19,9 +19,10 @@ use super::numbers::ThreadNumbers;
 use crate::profile::State;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{ReadError, Reader, Waiter};
+use ondeck_trace::maps;
 use ondeck_trace::process::{bytes, threads};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -404,9 +405,8 @@ impl Holders {
     fn process(&mut self, reader: &Reader) -> Option<PathBuf> {
         let find = || {
             let process = PathBuf::from(format!("/proc/{}", reader.about.pid));
-            let maps = fs::read(process.join("maps")).ok()?;
-            let name = reader.path().file_name()?.as_encoded_bytes();
-            maps.windows(name.len()).any(|bytes| bytes == name).then_some(process)
+            let name = reader.path().file_name()?.to_string_lossy();
+            maps::lines(reader.about.pid).ok()?.any(|line| line.contains(&*name)).then_some(process)
         };
         if self.process.is_none() {
             self.process = Some(find());

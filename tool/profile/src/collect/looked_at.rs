@@ -1,6 +1,6 @@
 //! A process that is looked at for a while: its number here, and its files where they are others than ours.
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use ondeck_record::read::outside::open_within;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,9 +23,6 @@ impl LookedAt {
 
     /// The file that has that path there, if files there are others than here. Links lead nowhere else than there.
     pub(super) fn open(&self, path: &Path) -> Option<Arc<File>> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        let file = File::from(openat2(self.root.as_ref()?, path, flags, Mode::empty(), within).ok()?);
-        file.metadata().is_ok_and(|about| about.is_file()).then(|| Arc::new(file))
+        open_within(self.root.as_ref()?, path).ok().map(Arc::new)
     }
 }

@@ -8,9 +8,9 @@ use crate::sums::{Lengths, Sites, Sum, Waits};
 use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
 
-/// Whether samples of this kind are waits for a mutex.
-const fn is_lock_wait(what: u32) -> bool {
-    matches!(what, event::WAIT | event::GAVE_UP)
+/// Whether samples of this kind are waits, whose sum has a timeline.
+const fn is_wait(what: u32) -> bool {
+    matches!(event::plain(what), event::WAIT | event::GAVE_UP | event::CONDITION)
 }
 
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,36 @@ impl Totals {
             .chain(self.causes.stacks())
     }
 
+    /// How many bytes a sample adds at most to those of its lock, if there are some, and to a second one with fewer samples.
+    pub(crate) fn room_for(sample: &Sample, totals: Option<&Totals>) -> usize {
+        /// In both, and the stack itself once its process has ended.
+        const OF_STACK: usize = 1280;
+        const OF_THREAD: usize = 64;
+        const OF_TIMELINE: usize = 2 * 8000;
+        let what = event::plain(sample.event);
+        let stack = Stack { number: sample.stack, is_reading: sample.event & event::READING != 0 };
+        let has_stack =
+            what == event::HANDING_ON || totals.is_some_and(|totals| totals.sites_of(what).0.contains_key(&stack));
+        let names_thread = is_wait(what) || what == event::TAKE;
+        let has_thread = !names_thread || totals.is_some_and(|totals| totals.waits.threads.contains(&sample.thread));
+        let has_timeline = !is_wait(what) || totals.is_some_and(|totals| totals.waits.sum.count > 0.0);
+        2 * size_of::<Totals>() * usize::from(totals.is_none())
+            + OF_STACK * usize::from(!has_stack)
+            + OF_THREAD * usize::from(!has_thread)
+            + OF_TIMELINE * usize::from(!has_timeline)
+    }
+
+    /// Where [`add`](Self::add) puts the stack of such a sample.
+    fn sites_of(&self, what: u32) -> &Sites<Stack> {
+        match what {
+            event::CHARGE => &self.holders,
+            event::TAKE => &self.takers,
+            event::TRIED => &self.tries,
+            event::NOTIFY => &self.notifiers,
+            _ => &self.waiters,
+        }
+    }
+
     /// A sample whose time is counted from the start of the run; of a long hold with what the holder did, as far as that was
     /// seen.
     pub(crate) fn add(&mut self, sample: &Sample, did: Option<&Shares>) {
@@ -70,7 +100,7 @@ impl Totals {
                 self.notifications_of_all += all;
                 self.notifiers.add(stack, weight, 0);
             }
-            what if is_lock_wait(what) || what == event::CONDITION => {
+            what if is_wait(what) => {
                 self.again += if sample.event & event::AGAIN != 0 { weight } else { 0.0 };
                 self.waits.add(thread, at, ns, weight);
                 self.tally.wait(weight, ns, what == event::GAVE_UP);

@@ -30,6 +30,7 @@ impl Namer {
             }
         }
         let hanging = names.hanging();
+        let without_room = names.stacks.remark();
         let (frames, stacks) = (names.stacks.frames.into_iter().collect(), names.stacks.list.into_iter().collect());
         let from_ns = told.snapshot_from_ns.unwrap_or(told.run.started_ns);
         let mut profile = Profile {
@@ -49,6 +50,7 @@ impl Namer {
         profile.notes.extend(self.programs.notes(&profile));
         profile.notes.extend(cells.remark());
         profile.notes.extend(left_out(told.doubtful));
+        profile.notes.extend(without_room);
         profile.notes.extend(cut(told.cut_stacks));
         profile.notes.extend(told.has_left_out_code.then(left_out_code));
         profile.notes.extend(thinned(told.period));

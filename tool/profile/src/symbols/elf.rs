@@ -2,6 +2,8 @@
 
 use object::{CompressionFormat, Object, ObjectSection};
 use ondeck_record::layout::Stamp;
+use ondeck_record::read::outside::{Budget, Share};
+use std::borrow::Cow;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,21 +22,30 @@ pub(super) fn has_dwarf(object: &object::File<'_>) -> bool {
     object.section_by_name(".debug_info").is_some()
 }
 
-/// Whether packed sections can hold what they say. To unpack one takes, and fills, as much memory as it says that it needs.
-pub(super) fn check_sizes(object: &object::File<'_>) -> Result<(), String> {
-    for section in object.sections() {
-        let Ok(packed) = section.compressed_data() else { continue };
-        let most = (packed.data.len() as u64).saturating_mul(MOST_PACKED);
-        if packed.format != CompressionFormat::None && packed.uncompressed_size > most {
-            let name = section.name().unwrap_or_default();
-            return Err(format!(
-                "{name} says that its {} bytes unpack to {}",
-                packed.data.len(),
-                packed.uncompressed_size
-            ));
-        }
+/// What is in a section, unpacked if it is packed: that takes, and fills, as much memory as the section says that it needs. It
+/// must be what the section can hold, and fit into the budget, of which the share is to be kept as long.
+pub(super) fn content<'a>(
+    section: &object::Section<'a, '_>,
+    budget: &Budget,
+) -> Result<(Cow<'a, [u8]>, Option<Share>), String> {
+    let packed = section.compressed_data().map_err(|error| error.to_string())?;
+    if packed.format == CompressionFormat::None {
+        return Ok((Cow::Borrowed(packed.data), None));
     }
-    Ok(())
+    let (name, size) = (section.name().unwrap_or_default(), packed.uncompressed_size);
+    if size > (packed.data.len() as u64).saturating_mul(MOST_PACKED) {
+        return Err(format!("{name} says that its {} bytes unpack to {size}", packed.data.len()));
+    }
+    let too_large = |spent| {
+        format!(
+            "{name} unpacks to {} MB: {spent}. Unpacked in their file, sections are mapped and take none: objcopy \
+             --decompress-debug-sections FILE",
+            size >> 20
+        )
+    };
+    let share = budget.take(size).map_err(too_large)?;
+    let content = packed.decompress().map_err(|error| format!("{name}: {error}"))?;
+    Ok((content, Some(share)))
 }
 
 /// Damaged files must not end a profile. The libraries answer with errors as far as we have seen; what they do not expect

@@ -1,13 +1,14 @@
 //! One program file or library: its symbol tables, and its debug information, which is read when it is first asked for.
 
-use super::elf::{check_sizes, guarded, has_dwarf, stamp};
-use super::table::Tables;
+use super::elf::{guarded, has_dwarf, stamp};
+use super::lines::{Line, Lines};
+use super::table::{LONGEST_NAME, MOST_SYMBOLS, Tables};
 use super::{debug_file, names, variables};
-use addr2line::Loader;
 use lzma_rust2::XzReader;
 use memmap2::Mmap;
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
 use ondeck_record::layout::Stamp;
+use ondeck_record::read::outside::{Budget, Share};
 use ondeck_trace::elf::{Segment, build_id, map, open, parse, segments, unreadable};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// For what `.gnu_debugdata` unpacks to, which is some MB for the largest programs, in bytes; and what that may cost.
-const MOST_MINI_DEBUG: u64 = 256 << 20;
-const MOST_MINI_DEBUG_KIB: u32 = 256 << 10;
+const MOST_MINI_DEBUG: u64 = 64 << 20;
+const MOST_MINI_DEBUG_KIB: u32 = 96 << 10;
 
 /// Where the file of a module is.
 #[derive(Clone, Debug)]
@@ -58,11 +59,12 @@ pub(super) struct Image {
     architecture: Architecture,
     tables: Tables,
     /// Where the addresses of other files' functions are put when it is loaded, and the functions' names.
-    imports: OnceCell<HashMap<u64, String>>,
+    imports: OnceCell<Option<(HashMap<u64, String>, Share)>>,
     dwarf: Option<Dwarf>,
     /// What is known of places in variables, by their addresses.
     parts: RefCell<HashMap<u64, Option<String>>>,
-    variables: OnceCell<variables::Index>,
+    variables: OnceCell<Option<(variables::Index, Share)>>,
+    budget: Budget,
 }
 
 struct Dwarf {
@@ -71,7 +73,8 @@ struct Dwarf {
     stamp: Stamp,
     /// What `dwz` has moved out of several debug files.
     supplement: Option<PathBuf>,
-    loader: OnceCell<Result<Loader, String>>,
+    lines: OnceCell<Result<Lines, String>>,
+    budget: Budget,
 }
 
 /// A function and its line; what is not known is empty.
@@ -83,7 +86,7 @@ pub(super) struct Place {
 }
 
 impl Image {
-    pub(super) fn read(path: &Path, source: &Source, debug_directory: &Path) -> Result<Image, String> {
+    pub(super) fn read(path: &Path, source: &Source, debug_directory: &Path, budget: &Budget) -> Result<Image, String> {
         let (place, file) = match source {
             Source::Path(_) => (path.to_owned(), Arc::new(open(path).map_err(unreadable)?)),
             Source::Open(file) => (place(path, file), file.clone()),
@@ -92,9 +95,9 @@ impl Image {
         let mapped = map(&file).map_err(unreadable)?;
         let object = parse(&mapped)?;
         let build_id = build_id(&object);
-        let mut tables = Tables::default();
+        let mut tables = Tables::within(budget);
         let mut is_stripped = !tables.add(&object);
-        let mut dwarf = has_dwarf(&object).then(|| Dwarf::new(&place, path, &object, debug_directory));
+        let mut dwarf = has_dwarf(&object).then(|| Dwarf::new(&place, path, &object, debug_directory, budget));
         let mut misfit = None;
         if is_stripped || dwarf.is_none() {
             let found = debug_file::find(path, &object, debug_directory);
@@ -102,11 +105,11 @@ impl Image {
             if let Some((path, mapped)) = found.file {
                 let object = parse(&mapped)?;
                 is_stripped &= !tables.add(&object);
-                dwarf =
-                    dwarf.or_else(|| has_dwarf(&object).then(|| Dwarf::new(&path, &path, &object, debug_directory)));
+                let new = || Dwarf::new(&path, &path, &object, debug_directory, budget);
+                dwarf = dwarf.or_else(|| has_dwarf(&object).then(new));
             }
         }
-        if is_stripped && let Some(unpacked) = mini_debug(&object) {
+        if is_stripped && let Some((unpacked, _share)) = mini_debug(&object, budget) {
             is_stripped = !parse(&unpacked).is_ok_and(|object| tables.add(&object));
         }
         tables.sort();
@@ -128,6 +131,7 @@ impl Image {
             dwarf,
             parts: RefCell::default(),
             variables: OnceCell::new(),
+            budget: budget.clone(),
         })
     }
 
@@ -191,9 +195,9 @@ impl Image {
     /// The name of another file's function that was called by the instruction before a return address: by way of a stub that
     /// jumps to where the loader has put its address, or without one.
     pub(super) fn imported(&self, return_address: u64) -> Option<&str> {
-        let imports = || imports(&self.mapped).unwrap_or_default();
+        let imports = || imports(&self.mapped, &self.budget);
         let at = self.called_through(return_address)?;
-        self.imports.get_or_init(imports).get(&at).map(String::as_str)
+        self.imports.get_or_init(imports).as_ref()?.0.get(&at).map(String::as_str)
     }
 
     /// Where the address is read from that was called by the instruction before a return address.
@@ -225,6 +229,11 @@ impl Image {
         self.mapped.get(usize::try_from(at).ok().filter(|_| segment.file.contains(&at))?..)
     }
 
+    /// Why it has not all of its symbols.
+    pub(super) fn missing_symbols(&self) -> Option<&str> {
+        self.tables.fault.as_deref()
+    }
+
     /// The datum that an address of the file lies in, with the member or element there, or the offset.
     pub(super) fn datum(&self, address: u64) -> Option<String> {
         let symbol = self.tables.data.find(address)?;
@@ -232,9 +241,9 @@ impl Image {
         let offset = address - symbol.start;
         let part = || {
             let dwarf = self.dwarf.as_ref().filter(|dwarf| dwarf.is_unchanged())?;
-            let index = || guarded(|| Ok(variables::index(&dwarf.path))).ok().flatten().unwrap_or_default();
-            let index = self.variables.get_or_init(index);
-            guarded(|| Ok(variables::part(&dwarf.path, index, symbol.start, offset))).ok().flatten()
+            let index = || guarded(|| Ok(variables::index(&dwarf.path, &self.budget))).ok().flatten();
+            let (index, _) = self.variables.get_or_init(index).as_ref()?;
+            guarded(|| Ok(variables::part(&dwarf.path, index, &self.budget, symbol.start, offset))).ok().flatten()
         };
         let known = self.parts.borrow().get(&address).cloned();
         let part = known.unwrap_or_else(|| self.parts.borrow_mut().entry(address).or_insert(part()).clone());
@@ -248,10 +257,10 @@ impl Image {
 
 impl Dwarf {
     /// `path` leads to the file, and what belongs to it is beside `known_as`.
-    fn new(path: &Path, known_as: &Path, object: &object::File<'_>, debug_directory: &Path) -> Dwarf {
+    fn new(path: &Path, known_as: &Path, object: &object::File<'_>, debug_directory: &Path, budget: &Budget) -> Dwarf {
         let supplement = debug_file::supplement(known_as, object, debug_directory);
-        let loader = check_sizes(object).map_or_else(|fault| OnceCell::from(Err(fault)), |()| OnceCell::new());
-        Dwarf { path: path.to_owned(), stamp: stamp_of(path), supplement, loader }
+        let (stamp, lines, budget) = (stamp_of(path), OnceCell::new(), budget.clone());
+        Dwarf { path: path.to_owned(), stamp, supplement, lines, budget }
     }
 
     fn is_unchanged(&self) -> bool {
@@ -261,35 +270,33 @@ impl Dwarf {
     /// Names are as the compiler wrote them.
     fn places(&self, address: u64) -> Result<Vec<Place>, String> {
         let read = || match self.is_unchanged() {
-            true => Loader::new_with_sup(&self.path, self.supplement.as_ref()).map_err(|error| error.to_string()),
+            true => Lines::read(&self.path, self.supplement.as_deref(), &self.budget),
             false => Err("it is another file by now".to_owned()),
         };
-        let loader = self.loader.get_or_init(read).as_ref().map_err(String::clone)?;
-        let mut frames = loader.find_frames(address).map_err(|error| error.to_string())?;
-        let mut places = Vec::new();
-        while let Some(frame) = frames.next().map_err(|error| error.to_string())? {
-            let name = frame.function.and_then(|name| Some(name.raw_name().ok()?.into_owned()));
-            let (file, line) = frame.location.map_or((None, None), |location| (location.file, location.line));
-            places.push(Place {
-                function: name.filter(|name| !name.is_empty()),
-                file: file.unwrap_or_default().to_owned(),
-                line: line.unwrap_or_default(),
-            });
-        }
-        Ok(places)
+        let lines = self.lines.get_or_init(read).as_ref().map_err(String::clone)?;
+        let place = |Line { function, file, line }| {
+            let function = Some(function).filter(|name| !name.is_empty());
+            Place { function, file, line }
+        };
+        Ok(lines.find(address)?.into_iter().map(place).collect())
     }
 }
 
 /// By the file's relocations.
-fn imports(bytes: &[u8]) -> Option<HashMap<u64, String>> {
+fn imports(bytes: &[u8], budget: &Budget) -> Option<(HashMap<u64, String>, Share)> {
+    const OF_ENTRY: usize = 64;
+    let mut share = budget.take(0).ok()?;
     let object = parse(bytes).ok()?;
     let symbols = object.dynamic_symbol_table()?;
-    let named = object.dynamic_relocations()?.filter_map(|(at, relocation)| {
+    let named = object.dynamic_relocations()?.take(MOST_SYMBOLS).filter_map(|(at, relocation)| {
         let RelocationTarget::Symbol(index) = relocation.target() else { return None };
         let symbol = symbols.symbol_by_index(index).ok().filter(ObjectSymbol::is_undefined)?;
-        Some((at, symbol.name().ok()?.to_owned()))
+        let name = symbol.name().ok().filter(|name| name.len() <= LONGEST_NAME)?;
+        share.grow((OF_ENTRY + name.len()) as u64).ok()?;
+        Some((at, name.to_owned()))
     });
-    Some(named.collect())
+    let named = named.collect();
+    Some((named, share))
 }
 
 /// A path that leads to an open file: its own, or, where that is another file's, one of this process. Split debug information is
@@ -304,10 +311,12 @@ fn stamp_of(path: &Path) -> Stamp {
 }
 
 /// The symbols that some distributions leave in stripped files, as an ELF file by itself, packed.
-fn mini_debug(object: &object::File<'_>) -> Option<Vec<u8>> {
+fn mini_debug(object: &object::File<'_>, budget: &Budget) -> Option<(Vec<u8>, Share)> {
     let packed = object.section_by_name(".gnu_debugdata")?.data().ok()?;
+    // And its dictionary is there for a moment.
+    let share = budget.take(MOST_MINI_DEBUG).ok()?;
     let mut unpacked = Vec::new();
     let reader = XzReader::new_mem_limit(packed, false, MOST_MINI_DEBUG_KIB);
     reader.take(MOST_MINI_DEBUG).read_to_end(&mut unpacked).ok()?;
-    Some(unpacked)
+    Some((unpacked, share))
 }

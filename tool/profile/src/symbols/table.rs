@@ -1,6 +1,7 @@
 //! What lies where, by the symbol tables of ELF files.
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SectionIndex, SymbolKind, SymbolSection, elf};
+use ondeck_record::read::outside::{Budget, Share};
 use std::collections::HashMap;
 
 /// One symbol with its place in the file's addresses.
@@ -25,9 +26,33 @@ pub(super) struct Table(Vec<Entry>);
 pub(super) struct Tables {
     pub(super) code: Table,
     pub(super) data: Table,
+    /// Of what the entries take.
+    share: Option<Share>,
+    /// Why some symbols are not there.
+    pub(super) fault: Option<String>,
 }
 
+/// Longer names are cut: many symbols may have one name that is as long as the file.
+pub(super) const LONGEST_NAME: usize = 16 << 10;
+/// More than any program has. A table may be longer than any disk, of holes.
+pub(super) const MOST_SYMBOLS: usize = 1 << 24;
+
 impl Tables {
+    /// Without any entries; they will be within that budget.
+    pub(super) fn within(budget: &Budget) -> Self {
+        Tables { share: budget.take(0).ok(), ..Tables::default() }
+    }
+
+    /// Whether there is room for one more entry of that name.
+    fn fits(&mut self, name: &str) -> bool {
+        let bytes = (size_of::<Entry>() + name.len()) as u64;
+        let grown = self.share.as_mut().map_or(Ok(()), |share| share.grow(bytes));
+        if let Err(spent) = grown {
+            self.fault = Some(format!("its symbols do not fit: {spent}. Some functions have no names"));
+        }
+        grown.is_ok()
+    }
+
     /// Adds what a file's symbol tables have; says whether it has the full one, and not only that for dynamic linking.
     pub(super) fn add(&mut self, file: &object::File<'_>) -> bool {
         let code = executable_sections(file);
@@ -38,16 +63,17 @@ impl Tables {
     }
 
     fn add_all<'a>(&mut self, symbols: impl Iterator<Item = impl ObjectSymbol<'a>>, code: &HashMap<SectionIndex, u64>) {
-        for symbol in symbols {
+        for symbol in symbols.take(MOST_SYMBOLS) {
             let SymbolSection::Section(section) = symbol.section() else { continue };
-            let table = match symbol.kind() {
-                SymbolKind::Text => &mut self.code,
+            let is_code = match symbol.kind() {
+                SymbolKind::Text => true,
                 // A label of assembler code.
-                SymbolKind::Unknown if code.contains_key(&section) => &mut self.code,
-                SymbolKind::Data if symbol.size() > 0 => &mut self.data,
+                SymbolKind::Unknown if code.contains_key(&section) => true,
+                SymbolKind::Data if symbol.size() > 0 => false,
                 _ => continue,
             };
             let Ok(name) = symbol.name() else { continue };
+            let name = &name[..name.floor_char_boundary(LONGEST_NAME)];
             let name = name.split('@').next().unwrap_or_default();
             // `$x` and `$d` mark where code and data begin, on Arm and RISC-V, and `.L` is inside a function.
             if symbol.address() == 0 || name.is_empty() || name.starts_with(['$', '.']) {
@@ -61,6 +87,10 @@ impl Tables {
                 true => start.saturating_add(symbol.size()),
                 false => code.get(&section).map_or(start.saturating_add(1), |end| *end),
             };
+            if !self.fits(name) {
+                return;
+            }
+            let table = if is_code { &mut self.code } else { &mut self.data };
             table.0.push(Entry { start, end, reach: end, has_size, is_global: symbol.is_global(), name: name.into() });
         }
     }

@@ -1,8 +1,9 @@
 //! What a place in a static variable is called: `server.clients[3].lock`, by the types in debug information.
 
-use super::elf::check_sizes;
+use super::elf::content;
 use addr2line::gimli::{self, AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, RunTimeEndian, Unit};
 use object::{Object, ObjectSection};
+use ondeck_record::read::outside::{Budget, Share};
 use ondeck_trace::elf::{parse, read};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,9 +22,10 @@ type EntryOffset<'a> = gimli::UnitOffset<<Bytes<'a> as gimli::Reader>::Offset>;
 pub(super) type Index = HashMap<u64, (usize, usize)>;
 
 /// The variables of a file.
-pub(super) fn index(path: &Path) -> Option<Index> {
-    with_dwarf(path, |dwarf| {
-        let mut index = Index::new();
+pub(super) fn index(path: &Path, budget: &Budget) -> Option<(Index, Share)> {
+    const OF_ENTRY: u64 = 64;
+    with_dwarf(path, budget, |dwarf| {
+        let (mut index, mut share) = (Index::new(), budget.take(0).ok()?);
         let mut units = dwarf.units();
         while let Some(header) = units.next().ok()? {
             let Some(at) = header.debug_info_offset() else { continue };
@@ -34,34 +36,38 @@ pub(super) fn index(path: &Path) -> Option<Index> {
                     && let Some(start) = address(&unit, entry)
                     && let Some(kind) = kind(&unit, entry)
                 {
+                    share.grow(OF_ENTRY).ok()?;
                     index.insert(start, (at.0, kind.0));
                 }
             }
         }
-        Some(index)
+        Some((index, share))
     })
 }
 
 /// What follows the name of the variable that begins at `start`, `offset` bytes behind: members and elements, as far as the
 /// types say. `None` if they do not lead there.
-pub(super) fn part(path: &Path, index: &Index, start: u64, offset: u64) -> Option<String> {
+pub(super) fn part(path: &Path, index: &Index, budget: &Budget, start: u64, offset: u64) -> Option<String> {
     let (unit, kind) = *index.get(&start)?;
-    with_dwarf(path, |dwarf| {
+    with_dwarf(path, budget, |dwarf| {
         let header = dwarf.debug_info.header_from_offset(gimli::DebugInfoOffset(unit)).ok()?;
         let unit = dwarf.unit(header).ok()?;
         Types { dwarf, unit: &unit }.descend(gimli::UnitOffset(kind), offset)
     })
 }
 
-fn with_dwarf<T>(path: &Path, act: impl FnOnce(&Dwarf<Bytes<'_>>) -> Option<T>) -> Option<T> {
+fn with_dwarf<T>(path: &Path, budget: &Budget, act: impl FnOnce(&Dwarf<Bytes<'_>>) -> Option<T>) -> Option<T> {
     let mapped = read(path).ok()?;
     let object = parse(&mapped).ok()?;
-    check_sizes(&object).ok()?;
-    if object.section_by_name(".debug_info")?.size() > MOST_INFO {
+    if object.section_by_name(".debug_info")?.compressed_data().ok()?.uncompressed_size > MOST_INFO {
         return None;
     }
-    let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, object::Error> {
-        object.section_by_name(id.name()).map_or(Ok(Cow::Borrowed(&[][..])), |section| section.uncompressed_data())
+    let mut shares = Vec::new();
+    let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, String> {
+        let Some(section) = object.section_by_name(id.name()) else { return Ok(Cow::Borrowed(&[][..])) };
+        let (content, share) = content(&section, budget)?;
+        shares.push(share);
+        Ok(content)
     };
     let sections = gimli::DwarfSections::load(load).ok()?;
     let endian = if object.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
