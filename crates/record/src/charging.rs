@@ -149,7 +149,7 @@ impl Marks {
         } else {
             (kind::SEEN, walk::stack(recording))
         };
-        let number = locks::add(recording, address, kind, origin);
+        let number = locks::add(recording, address, kind, walk::origin(address, origin));
         // What a parent's waiters have asked for is nothing here.
         let asked = if is_ours { tag & (Tag::HOT | Tag::WAITED) } else { 0 };
         let next = number << Tag::NUMBER_AT | generation | asked;

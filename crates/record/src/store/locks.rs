@@ -3,6 +3,7 @@
 
 use super::Recording;
 use crate::layout::{Lock, NONE};
+use core::ops::Range;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -45,13 +46,22 @@ pub(crate) fn has_room(recording: &Recording) -> bool {
     has_room
 }
 
+/// Where a lock is first looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) stack: u32,
+    /// The number of the module that the lock is in, of [`in_time`](crate::layout::in_time).
+    pub(crate) module: u32,
+}
+
 /// The number of a new entry. [`NONE`] if there is no room.
-pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: u32) -> u32 {
+pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: Origin) -> u32 {
     if has_room(recording) {
         let number = USED.fetch_add(1, Relaxed);
         if let Some(lock) = lock(recording, number) {
             lock.kind.store(kind, Relaxed);
-            lock.origin.store(origin, Relaxed);
+            lock.origin.store(origin.stack, Relaxed);
+            lock.module.store(origin.module, Relaxed);
             lock.address.store(address, Release);
             return number;
         }
@@ -81,9 +91,9 @@ pub(crate) fn known_at(address: u64) -> u32 {
     until_free.find(|(_, found)| *found == address).map_or(NONE, |(place, _)| place.number.load(Acquire))
 }
 
-/// The number of the lock at an address that has no marks; a new one, with the stack that `origin` gives, for the first one
+/// The number of the lock at an address that has no marks; a new one, with the origin that `origin` gives, for the first one
 /// there. [`NONE`] if there is no room.
-pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl FnOnce() -> u32) -> u32 {
+pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl FnOnce() -> Origin) -> u32 {
     for place in near(&PLACES, address) {
         let mut found = place.address.load(Acquire);
         if found == 0 {
@@ -124,6 +134,13 @@ pub(crate) fn forget(address: u64) {
     }
 }
 
+/// What comes to be at these addresses are other locks, as another file is there.
+pub(crate) fn forget_within(addresses: Range<u64>) {
+    for place in PLACES.iter().filter(|place| addresses.contains(&place.address.load(Acquire))) {
+        place.number.store(NONE, Release);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +154,7 @@ mod tests {
         begin();
         let recording = with_room_for_samples(LOCKS.into(), 1);
         std::thread::scope(|scope| {
-            scope.spawn(|| (1..LOCKS).for_each(|_| assert_ne!(add(recording, 64, 7, 8), NONE)));
+            scope.spawn(|| (1..LOCKS).for_each(|_| assert_ne!(add(recording, 64, 7, Origin { stack: 8, module: 0 }), NONE)));
             for number in 1..LOCKS {
                 let lock = lock(recording, number).unwrap();
                 while lock.address.load(Acquire) == 0 {

@@ -14,6 +14,7 @@ mod partial;
 mod profiled;
 mod profiles;
 mod recorded;
+mod replaced;
 mod report;
 mod running;
 mod runs;

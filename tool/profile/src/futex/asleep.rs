@@ -16,7 +16,7 @@
 use super::names::Names;
 use crate::kinds::{Class, FutexOwner, WaitSubject};
 use crate::profile::{LockKind, WaitKind};
-use ondeck_trace::Wait;
+use ondeck_trace::{Wait, in_time};
 use ondeck_trace::process::bytes;
 
 /// The bits in which the words of a label differ, as `dugout.rs` has it.
@@ -49,8 +49,9 @@ impl Names<'_> {
         let stack = self.stack(wait.image, wait.stack);
         let Some(by) = self.server(stack) else { return wait.address };
         let pid = self.told.processes[wait.image].pid;
-        let found = find(wait.address, by, |address| bytes(pid, address).map(u64::from_ne_bytes));
+        let found = find(in_time::plain(wait.address), by, |address| bytes(pid, address).map(u64::from_ne_bytes));
         let Some((address, meaning)) = found else { return wait.address };
+        let address = self.told.now(wait.image, address);
         self.known_by_sleepers.insert((wait.image, address), Class { meaning, whose: FutexOwner::Object(0) });
         address
     }
