@@ -148,7 +148,7 @@ impl Marks {
         } else {
             (kind::SEEN, walk::stack(recording))
         };
-        let number = locks::add(recording, address, kind, origin);
+        let number = locks::add(recording, address, kind, walk::origin(address, origin));
         // What a parent's waiters have asked for is nothing here.
         let asked = if is_ours { tag & (Tag::HOT | Tag::WAITED) } else { 0 };
         let next = tenancy::entry(number) << Tag::NUMBER_AT | generation | asked;
@@ -269,7 +269,7 @@ pub(crate) fn take_left_over(lock: &Lock) -> u64 {
 
 /// Whether charges for that lock are exact.
 pub(crate) fn is_exact(lock: &Lock) -> bool {
-    IS_EXACT.load(Relaxed) || lock.kind.load(Relaxed) & kind::SEVERAL != 0
+    IS_EXACT.load(Relaxed) || lock.kind() & kind::SEVERAL != 0
 }
 
 /// A thread that will sleep has the time to walk its stack before; if its wait is recorded from less than that on, it will

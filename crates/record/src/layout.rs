@@ -9,7 +9,7 @@
 //! an entry is complete before its number is told to anybody, so a reader may look at any time, also after the process
 //! was killed in the middle of a write.
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// `ondeckR` and the version of the form.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0a");
@@ -108,11 +108,11 @@ pub struct Module {
     pub is_complete: AtomicU32,
     /// Length of the build id.
     pub build_id_length: u32,
-    /// First address.
+    /// First address. In all three, the upper bits are the module's [place in time](in_time).
     pub start: u64,
     /// First address behind it.
     pub end: u64,
-    /// What is added to the addresses of the file.
+    /// What is added to the addresses of the file (wrapping).
     pub bias: u64,
     /// The build id, as far as it has room.
     pub build_id: [u8; 32],
@@ -120,6 +120,31 @@ pub struct Module {
     pub path: [u8; 448],
     /// What the file was at the start. Of what was loaded later, zeros: to ask for it takes a system call.
     pub stamp: Stamp,
+}
+
+/// Which module an address is of, where several were at one place after each other. The number of the module is in the upper
+/// bits of return addresses, and of where modules begin and end: so what was where, and when, are one number. It is 0 for
+/// what took nobody's place.
+pub mod in_time {
+    const AT: u32 = 48;
+    /// In the place of a module's number: it could not be told. No module has it.
+    pub const UNTOLD: u32 = 0x7fff;
+
+    /// The address of such a module.
+    pub const fn address(plain: u64, module: u32) -> u64 {
+        plain | (module as u64) << AT
+    }
+
+    /// As the process has it.
+    pub const fn plain(address: u64) -> u64 {
+        // Above that are the kernel's.
+        if address >> 63 == 0 { address & !(!0 << AT) } else { address }
+    }
+
+    /// The number of the module.
+    pub const fn module(address: u64) -> u32 {
+        if address >> 63 == 0 { (address >> AT) as u32 } else { 0 }
+    }
 }
 
 /// What tells a file from another one that takes its place.
@@ -144,7 +169,9 @@ pub struct Lock {
     /// Its address; 0 if the entry is not in use.
     pub address: AtomicU64,
     /// What it is, of [`kind`].
-    pub kind: AtomicU32,
+    pub kind: AtomicU16,
+    /// Which of the modules that were at its address it lies in, of [`in_time`]; 0 also if it lies in none.
+    pub module: AtomicU16,
     /// Threads that waited as a long hold ended, and do not have the lock yet: they fell asleep because of that.
     pub victims: AtomicU32,
     /// How many wait, and since when: see `charging`.
@@ -193,6 +220,11 @@ pub struct Lock {
 impl Lock {
     /// In the place of a name's number: the lock had none.
     pub const NAMELESS: u32 = u32::MAX;
+
+    /// What it is, of [`kind`].
+    pub(crate) fn kind(&self) -> u32 {
+        self.kind.load(Relaxed).into()
+    }
 }
 
 /// Whose an entry among the locks is, if it has had several locks one after the other: the word [`Lock::tenancy`].

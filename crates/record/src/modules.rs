@@ -5,13 +5,15 @@
 //!
 //! Those that are there at the start are asked of the loader then. One that is loaded later is found when one of its
 //! addresses is first on a stack, without the loader's lock, which may be held by who waits for a lock of ours:
-//! `_dl_find_object` (glibc 2.35). It also tells if something else is there now than was. Where there is no such function,
+//! `_dl_find_object` (glibc 2.35). It also tells if something else is there now than was: that has a number of its own, which
+//! its addresses have too (`layout::in_time`), and what was there before is remembered. Where there is no such function,
 //! code that is loaded later is walked by frame pointers.
 
 pub(crate) mod elf;
 
 use crate::layout;
-use crate::store::{self, Recording, current};
+use crate::layout::in_time;
+use crate::store::{self, Recording, current, locks};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32,
@@ -66,6 +68,66 @@ pub(crate) fn may_ask_for_memory() -> bool {
     MAY_ASK.load(Relaxed)
 }
 
+// -- What was there before ------------------------------------------------------------------------------------------
+
+/// One that another has taken the place of. Never freed.
+struct Gone {
+    module: Module,
+    before: *const Gone,
+}
+
+static GONE: AtomicPtr<Gone> = AtomicPtr::new(ptr::null_mut());
+/// How many numbers were given to those that took a place.
+static N_NUMBERED: AtomicU32 = AtomicU32::new(0);
+
+/// Those whose place was taken, the last first.
+fn gone() -> impl Iterator<Item = &'static Module> {
+    // SAFETY: null, or never freed.
+    let first = unsafe { GONE.load(Acquire).as_ref() };
+    // SAFETY: as above.
+    core::iter::successors(first, |gone| unsafe { gone.before.as_ref() }).map(|gone| &gone.module)
+}
+
+/// The module that an address of [`in_time`] is of, be it there or gone.
+pub(crate) fn of(address: u64) -> Option<&'static Module> {
+    let (plain, number) = (in_time::plain(address), in_time::module(address));
+    let known = known().into_iter().flat_map(|known| &known.modules);
+    known.chain(gone()).find(|module| module.number == number && module.has(plain))
+}
+
+/// The number of the module at an address where a [look](look) has found that.
+pub(crate) fn number(address: u64, found: AddressLookup) -> u32 {
+    match found {
+        AddressLookup::Changed => return in_time::UNTOLD,
+        AddressLookup::Unknown => return 0,
+        AddressLookup::Known if N_NUMBERED.load(Acquire) == 0 => return 0,
+        AddressLookup::Known => {}
+    }
+    let mut modules = known().into_iter().flat_map(|known| &known.modules);
+    modules.find(|module| module.has(address)).map_or(0, |module| module.number)
+}
+
+/// Gives a new module its number: one that was there before keeps its own, one that takes a place gets the next.
+fn numbered(module: &Module, known: &[Module]) -> Module {
+    let mut before = known.iter().copied().chain(gone().copied()).filter(|other| other.is_over(module)).peekable();
+    let is_first = before.peek().is_none();
+    let number = match before.find(|other| other.is(module)) {
+        Some(same) => same.number,
+        None if is_first => 0,
+        None => N_NUMBERED.fetch_add(1, Release) + 1,
+    };
+    Module { number, ..*module }
+}
+
+/// Keeps one whose place is taken, and forgets the locks that were in it.
+fn keep_gone(module: Module) {
+    if !gone().any(|other| other.is(&module)) {
+        let gone = Gone { module, before: GONE.load(Acquire) };
+        GONE.store(std::boxed::Box::leak(std::boxed::Box::new(gone)), Release);
+    }
+    locks::forget_within(module.start..module.end);
+}
+
 /// The addresses of the library that this one is in; `None` if it is in the program itself, or nowhere.
 pub(crate) fn library_of(address: u64) -> Option<core::ops::Range<u64>> {
     let module = known()?.modules.iter().find(|module| (module.start..module.end).contains(&address))?;
@@ -118,7 +180,7 @@ pub(crate) enum AddressLookup {
     Known,
     /// Nothing that is known.
     Unknown,
-    /// Another module than what is known there, whose tables may be gone.
+    /// Another module than what is known there, whose tables may be gone, or none.
     Changed,
 }
 
@@ -137,21 +199,20 @@ pub(crate) fn look(address: u64) -> AddressLookup {
     let find =
         unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn(u64, *mut DlFindObject) -> c_int>(find) };
     // SAFETY: `found` is room for the answer.
-    if unsafe { find(address, &raw mut found) } != 0 {
-        return AddressLookup::Unknown;
-    }
+    let is_there = unsafe { find(address, &raw mut found) } == 0;
     let before = known().and_then(here);
-    if before.is_some_and(|module| module.tables == found.tables as u64) {
+    let otherwise = if before.is_some() { AddressLookup::Changed } else { AddressLookup::Unknown };
+    // SAFETY: the loader's own entry of a module that is on the stack.
+    let Some(map) = (unsafe { found.link_map.as_ref() }).filter(|_| is_there) else { return otherwise };
+    if before.is_some_and(|module| module.tables == found.tables as u64 && module.is_still(found.start as u64, map)) {
         return AddressLookup::Known;
     }
-    let otherwise = if before.is_some() { AddressLookup::Changed } else { AddressLookup::Unknown };
     if !may_ask_for_memory() {
         return otherwise;
     }
-    // SAFETY: the loader's own entry of a module that is on the stack.
-    let map = unsafe { &*found.link_map };
     let Some(headers) = program_headers(found.start) else { return otherwise };
-    let is_added = module(map.bias, headers, map.name).is_some_and(|module| add(&[module]));
+    let link_map = found.link_map as u64;
+    let is_added = module(map.bias, headers, map.name).is_some_and(|module| add(&[Module { link_map, ..module }]));
     if is_added { AddressLookup::Known } else { otherwise }
 }
 
@@ -179,15 +240,18 @@ fn add(modules: &[Module]) -> bool {
         modules: Vec::new(),
     });
     for module in modules {
-        let is_over = |other: &Module| module.start < other.end && other.start < module.end;
-        for other in next.modules.iter().filter(|other| is_over(other)) {
+        let module = numbered(module, &next.modules);
+        for other in next.modules.iter().filter(|other| other.is_over(&module)) {
             next.tables.remove_module(other.start);
+            if !other.is(&module) {
+                keep_gone(*other);
+            }
         }
-        next.modules.retain(|other| !is_over(other));
-        next.modules.push(*module);
-        next.tables.add_module(unwind_tables(module));
+        next.modules.retain(|other| !other.is_over(&module));
+        next.modules.push(module);
+        next.tables.add_module(unwind_tables(&module));
         if let Some(recording) = current() {
-            write(recording, module);
+            write(recording, &module);
         }
     }
     KNOWN.store(std::boxed::Box::leak(std::boxed::Box::new(next)), Release);
@@ -212,9 +276,9 @@ fn write(recording: &Recording, module: &Module) {
         let content = layout::Module {
             is_complete: 0.into(),
             build_id_length: module.build_id_length,
-            start: module.start,
-            end: module.end,
-            bias: module.bias,
+            start: in_time::address(module.start, module.number),
+            end: in_time::address(module.end, module.number),
+            bias: module.bias.wrapping_add(in_time::address(0, module.number)),
             build_id: module.build_id,
             path: module.path,
             stamp: module.stamp,
@@ -358,7 +422,7 @@ pub(crate) mod tests {
             assert!(is_known(address) && !is_known(other.start()));
             // It is gone; something else is there then, whose tables are elsewhere.
             let elsewhere = put(&mut other);
-            assert_eq!((look(address), look(elsewhere)), (AddressLookup::Unknown, AddressLookup::Known));
+            assert_eq!((look(address), look(elsewhere)), (AddressLookup::Changed, AddressLookup::Known));
             put(&mut one);
             one.headers[2].p_vaddr += 8;
             add(&[one.module(one.map.name)]);
@@ -367,6 +431,30 @@ pub(crate) mod tests {
             MAY_ASK.store(true, Relaxed);
             one.headers[2].p_vaddr -= 8;
             assert_eq!((look(address), look(address)), (AddressLookup::Known, AddressLookup::Known));
+        });
+    }
+
+    #[test]
+    fn what_takes_a_place_has_a_number_of_its_own_and_keeps_it() {
+        in_its_own_process("modules::tests::what_takes_a_place_has_a_number_of_its_own_and_keeps_it", |_| {
+            let mut image = Image::new(&[]);
+            let address = put(&mut image);
+            let number_now = || number(address, look(address));
+            assert_eq!(number_now(), 0);
+            // Of the same form at the same place: nothing but its name tells it.
+            image.map.name = c"/another/file".as_ptr();
+            assert_eq!([number_now(), number_now()], [1, 1]);
+            image.map.name = c"/a/third".as_ptr();
+            assert_eq!(number_now(), 2);
+            image.map.name = c"/another/file".as_ptr();
+            assert_eq!(number_now(), 1, "it is back");
+            let path = |number| of(in_time::address(address, number)).map(Module::name);
+            assert_eq!([0, 1, 2].map(path), ["file", "file", "third"].map(|name| Some(name.into())));
+            // What cannot be added is told from what was there.
+            image.map.name = c"/a/fourth".as_ptr();
+            MAY_ASK.store(false, Relaxed);
+            assert_eq!(number_now(), in_time::UNTOLD);
+            assert!(of(in_time::address(address, in_time::UNTOLD)).is_none());
         });
     }
 

@@ -122,6 +122,8 @@ pub struct Lock {
     pub spins: u32,
     /// As in [`layout::Lock::name`]; [`Names::of`] knows the name.
     pub name: u32,
+    /// Which of the modules that were at its address it lies in, of [`layout::in_time`].
+    pub module: u32,
     /// Who waits for it, as the recorder keeps that.
     waiting: u64,
     /// Since when the hold in progress is known to last, by the recording's clock.
@@ -555,7 +557,7 @@ fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
     (address != 0).then(|| Lock {
         number: layout::tenancy::number(number, entry.tenancy.into_inner()),
         address,
-        kind: entry.kind.into_inner(),
+        kind: entry.kind.into_inner().into(),
         origin: entry.origin.into_inner(),
         left_over: entry.left_over.into_inner(),
         most_waiting: entry.most_waiting.into_inner(),
@@ -565,6 +567,7 @@ fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
         rotations: entry.rotations.into_inner(),
         spins: entry.spins.into_inner(),
         name: entry.name.into_inner(),
+        module: entry.module.into_inner().into(),
         waiting: entry.waiting.into_inner(),
         lasts_since: entry.lasts_since.into_inner(),
     })

@@ -10,8 +10,9 @@
 //!
 //! A walk reads no memory of which it does not know that it is there: a stack that is walked wrongly leads anywhere.
 
-use crate::layout::{DEPTH, NONE};
+use crate::layout::{DEPTH, NONE, in_time};
 use crate::modules;
+use crate::store::locks::Origin;
 use crate::store::{self, Recording, stacks};
 use crate::thread::own;
 use core::sync::atomic::{
@@ -70,6 +71,11 @@ pub(crate) fn stack_of_sample(recording: &Recording) -> u32 {
     if recording.has_file() { stack(recording) } else { NONE }
 }
 
+/// Where a lock comes from that is first looked at there.
+pub(crate) fn origin(address: u64, stack: u32) -> Origin {
+    Origin { stack, module: modules::number(address, modules::look(address)) }
+}
+
 #[inline(never)]
 fn in_place(recording: &Recording) -> u32 {
     let may_ask = modules::may_ask_for_memory();
@@ -101,7 +107,7 @@ fn make_cache(place: &Place) {
     place.cache.store(std::boxed::Box::leak(std::boxed::Box::new(Cache::new_in())), Relaxed);
 }
 
-/// Fills in addresses, the innermost first, and says how many.
+/// Fills in addresses of [`in_time`], the innermost first, and says how many.
 #[inline(always)]
 fn walk(cache: &mut Cache, addresses: &mut [u64; DEPTH]) -> usize {
     /// Most frames of the recorder.
@@ -113,17 +119,19 @@ fn walk(cache: &mut Cache, addresses: &mut [u64; DEPTH]) -> usize {
     let entry = own().entry.get();
     let mut n = 0;
     for _ in 0..DEPTH + OURS {
+        // Looked for first: what is there may be new, or the tables of what was there may be gone.
+        let found = modules::look(frame.address_for_lookup());
         // Frames of the recorder are below the place where it was entered, and so is that frame's own stack pointer.
         if registers.sp() > entry {
-            addresses[n] = frame.address();
+            let module = modules::number(frame.address_for_lookup(), found);
+            addresses[n] = in_time::address(frame.address(), module);
             n += 1;
         }
         if n == DEPTH {
             break;
         }
-        // Looked for first: what is there may be new, or the tables of what was there may be gone.
-        let is_known = modules::look(frame.address_for_lookup()) == modules::AddressLookup::Known;
         let Some(known) = modules::known() else { break };
+        let is_known = found == modules::AddressLookup::Known;
         let tables = if is_known { &known.tables } else { &known.no_tables };
         let next = tables.unwind_frame(frame, &mut registers, cache, &mut read);
         match next.ok().flatten().and_then(FrameAddress::from_return_address) {

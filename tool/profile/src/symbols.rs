@@ -44,7 +44,7 @@ use crate::Frame;
 pub(crate) use elf::{guarded, stamp};
 pub(crate) use image::Source;
 use image::{Image, Place};
-use ondeck_record::layout::Stamp;
+use ondeck_record::layout::{Stamp, in_time};
 use ondeck_record::read::outside::Budget;
 use ondeck_report::wording::hexadecimal;
 use std::collections::BTreeMap;
@@ -77,6 +77,8 @@ pub struct Symbols {
     /// What all of them may keep in memory.
     budget: Budget,
     known: BTreeMap<(PathBuf, Option<Stamp>), ModuleSymbols>,
+    /// Addresses of which the recorder could not tell which library was there.
+    n_untold: usize,
 }
 
 /// What has been found out about the file of a module.
@@ -99,7 +101,12 @@ impl Default for Symbols {
 
 impl Symbols {
     fn with_debug_directory(directory: &Path) -> Symbols {
-        Symbols { debug_directory: directory.to_owned(), budget: Budget::default(), known: BTreeMap::new() }
+        Symbols {
+            debug_directory: directory.to_owned(),
+            budget: Budget::default(),
+            known: BTreeMap::new(),
+            n_untold: 0,
+        }
     }
 
     /// The same within a budget that others have as well.
@@ -112,14 +119,16 @@ impl Symbols {
         &self.budget
     }
 
-    /// The frames of one address in a process with these modules, the innermost first: at least one. Where modules
-    /// overlap, as one was unloaded and another took its place, the last counts.
+    /// The frames of one address in a process with these modules, the innermost first: at least one. Where one module was
+    /// unloaded and another took its place, addresses say of which they are, as modules do ([`in_time`]).
     ///
     /// `is_return` is for a return address. The call is before it, so what is looked up, and becomes the frame's
     /// [`address`](Frame::address), is the byte before: the next instruction may be in another line, or function.
     pub fn frames(&mut self, modules: &[Module], address: u64, is_return: bool) -> Vec<Frame> {
         let address = if is_return { address.saturating_sub(1) } else { address };
         let Some(module) = find(modules, address) else {
+            self.n_untold += usize::from(in_time::module(address) == in_time::UNTOLD);
+            let address = in_time::plain(address);
             return vec![Frame { function: format!("[unknown {address:#x}]"), address, ..Frame::default() }];
         };
         let address = address.wrapping_sub(module.bias);
@@ -180,7 +189,13 @@ impl Symbols {
     /// What to tell the user of the modules that were asked for: files that cannot be read or are others by now, and
     /// functions without names for want of a symbol table.
     pub fn remarks(&self) -> Vec<String> {
-        self.known.iter().flat_map(|((path, _), known)| known.remarks(path)).collect()
+        let untold = (self.n_untold > 0).then(|| {
+            format!(
+                "{} addresses have no names: other code came to the place of an unloaded library, and what it was is not known",
+                self.n_untold
+            )
+        });
+        self.known.iter().flat_map(|((path, _), known)| known.remarks(path)).chain(untold).collect()
     }
 
     /// How to get names for all that [`remarks`](Self::remarks) says to be stripped, in one sentence, with a command in a

@@ -16,6 +16,8 @@ pub(crate) struct HeldStacks {
     of_threads: FxHashMap<CallKey, u32>,
     /// Of any thread of an image.
     of_images: FxHashMap<CallKey, u32>,
+    /// How many modules were known then: another one may have come to a function's place.
+    n_modules: usize,
 }
 
 impl HeldStacks {
@@ -26,13 +28,16 @@ impl HeldStacks {
     pub(crate) fn stack(&mut self, images: &mut Images, call: &Call<'_>, is_wake: bool) -> (usize, u32) {
         let Call { about, address, .. } = call;
         let image = images.at(about.pid, about.at);
+        if self.n_modules != images.n_added {
+            *self = HeldStacks { n_modules: images.n_added, ..HeldStacks::default() };
+        }
         let by_thread = ((image as u64) << 32 | u64::from(about.thread), *address, is_wake);
         let by_image = (image as u64, *address, is_wake);
         let Some(copy) = call.stack else {
             let known = self.of_threads.get(&by_thread).or_else(|| self.of_images.get(&by_image));
             return (image, known.copied().unwrap_or_else(|| images.no_stack(image)));
         };
-        let stack = images.stack(image, &call.registers, copy);
+        let stack = images.stack(image, about.at, &call.registers, copy);
         for (known, key) in [(&mut self.of_threads, by_thread), (&mut self.of_images, by_image)] {
             if known.len() >= Self::MOST {
                 known.clear();

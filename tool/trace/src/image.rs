@@ -17,9 +17,11 @@
 //! Of a process whose first thread has ended, the kernel shows these under the number of another thread only.
 
 use crate::elf;
+use crate::in_time;
 use crate::maps::{self, Mapping, executable, without_mark};
 use crate::module::{Elf, Module};
 use crate::process::{parent, threads};
+use crate::tracer::now_ns;
 use crate::walk::{Cache, KnownWalks, Reads, Walker};
 use indexmap::IndexSet;
 use ondeck_record::read::outside::open_within;
@@ -52,6 +54,9 @@ pub struct Image {
     /// Whether a stack of it is kept.
     has_stacks: bool,
     looks: LookupTimes,
+    /// Whether a module took the place of another one, and when one did last.
+    has_replaced: bool,
+    replaced_ns: u64,
 }
 
 /// When `/proc` may be looked into again. Code that the process writes itself, as Java and node do, is in no file, so looking helps
@@ -87,6 +92,38 @@ impl Image {
 
 /// So many files of code are kept of one process: each new one is compared with them. A browser has some hundreds.
 pub const MOST_MODULES: usize = 1 << 13;
+impl Image {
+    /// An address as it was at a time, of [`in_time`].
+    pub(crate) fn in_time(&self, address: u64, at: u64) -> u64 {
+        if !self.has_replaced {
+            return address;
+        }
+        let mut there = self.modules.iter().rev().filter(|module| (module.start..module.end).contains(&address));
+        let first = there.clone().last();
+        let then = there.find(|module| module.from_ns <= at).or(first);
+        in_time::address(address, then.map_or(0, |module| module.number))
+    }
+
+    /// Adds a module; false if it is there already. One that takes the place of others has a number of its own, but for one
+    /// that comes back: which it does only if it is mapped, at that time.
+    fn put(&mut self, mut module: Module, mapped: Option<u64>) -> bool {
+        let over = || self.modules.iter().filter(|other| other.is_over(&module));
+        let Some(last) = over().next_back() else {
+            self.modules.push(module);
+            return true;
+        };
+        let same = over().find(|other| other.is(&module)).map(|same| same.number);
+        if last.is(&module) || same.is_some() && mapped.is_none() {
+            return false;
+        }
+        let at = mapped.unwrap_or_else(now_ns);
+        module.number = same.unwrap_or_else(|| self.modules.iter().map(|other| other.number).max().unwrap_or(0) + 1);
+        module.from_ns = at;
+        (self.has_replaced, self.replaced_ns) = (true, self.replaced_ns.max(at));
+        self.modules.push(module);
+        true
+    }
+}
 
 /// All processes that were seen.
 #[derive(Default)]
@@ -101,6 +138,8 @@ pub(crate) struct Images {
     known_walks: KnownWalks,
     /// Whether there is mapped code of which nothing is kept.
     has_left_out: bool,
+    /// Modules that were added.
+    pub(crate) n_added: usize,
 }
 
 /// How the names of memory begin that has no file. Programs put code there that they make as they run.
@@ -171,6 +210,8 @@ impl Images {
             unknown: HashSet::new(),
             has_stacks: false,
             looks: LookupTimes::new(),
+            has_replaced: false,
+            replaced_ns: 0,
         };
         self.list.push(image);
         self.of_process.entry(pid).or_default().push(self.list.len() - 1);
@@ -204,10 +245,12 @@ impl Images {
     /// A process has started another one, which has all that it has.
     pub(crate) fn forked(&mut self, pid: u32, parent: u32, at: u64) {
         let last = self.at(parent, at);
-        let Image { walker, modules, program, .. } = &self.list[last];
+        let Image { walker, modules, program, has_replaced, replaced_ns, .. } = &self.list[last];
         let (walker, modules, program) = (walker.clone(), modules.clone(), program.clone());
+        let (has_replaced, replaced_ns) = (*has_replaced, *replaced_ns);
         let index = self.begin(pid, parent, at, walker, modules);
-        self.list[index].program = program;
+        let image = &mut self.list[index];
+        (image.program, image.has_replaced, image.replaced_ns) = (program, has_replaced, replaced_ns);
         self.sweep(at);
     }
 
@@ -223,10 +266,10 @@ impl Images {
     /// Something is mapped there.
     pub(crate) fn mapped(&mut self, pid: u32, at: u64, mapping: &Mapping, path: &Path) {
         let index = self.at(pid, at);
-        self.add(index, mapping, path);
+        self.add(index, mapping, path, Some(at));
     }
 
-    fn add(&mut self, index: usize, mapping: &Mapping, path: &Path) {
+    fn add(&mut self, index: usize, mapping: &Mapping, path: &Path, mapped: Option<u64>) {
         if !path.is_absolute() {
             return;
         }
@@ -242,22 +285,25 @@ impl Images {
             Ok(None) => None,
             Err(fault) => {
                 let (path, bias, build_id) = (without_mark(path).to_owned(), start.wrapping_sub(offset), Vec::new());
-                let module = Module { path, bias, start, end, build_id, file: Err(fault) };
-                if !image.modules.iter().any(|other| other.is(&module)) {
-                    image.modules.push(module);
-                }
+                let file = Err(fault);
+                image.put(Module { path, bias, start, end, build_id, file, number: 0, from_ns: 0 }, mapped);
                 None
             }
         };
-        let Some((tables, module)) = module.filter(|(_, new)| !image.modules.iter().any(|other| other.is(new))) else {
+        let Some((tables, module)) = module else { return };
+        let n_before = image.modules.len();
+        if !image.put(module.clone(), mapped) {
             return;
-        };
+        }
+        for gone in image.modules[..n_before].iter().filter(|other| other.is_over(&module)) {
+            image.walker.remove(gone.start);
+        }
         if image.program.as_os_str().is_empty() {
             image.program = without_mark(path).to_owned();
         }
         image.walker.add(tables);
         self.known_walks.clear();
-        image.modules.push(module);
+        self.n_added += 1;
         image.unknown.clear();
     }
 
@@ -283,14 +329,16 @@ impl Images {
         let Ok(lines) = maps::lines(window) else { return };
         for line in lines {
             if let Some((mapping, path)) = executable(&line) {
-                self.add(index, &mapping, path);
+                self.add(index, &mapping, path, None);
             }
         }
     }
 
-    /// The number of a stack, from what a call has left; addresses that no module has are looked for once.
-    pub(crate) fn stack(&mut self, index: usize, registers: &[u64], copy: &[u8]) -> u32 {
-        if let Some(number) = self.known_walks.find(index, registers, copy) {
+    /// The number of a stack, from what a call has left at a time; addresses that no module has are looked for once.
+    pub(crate) fn stack(&mut self, index: usize, at: u64, registers: &[u64], copy: &[u8]) -> u32 {
+        // What was called before is told later, too.
+        let is_as_now = at >= self.list[index].replaced_ns;
+        if let Some(number) = self.known_walks.find(index, registers, copy).filter(|_| is_as_now) {
             return number;
         }
         let cache = self.cache.get_or_insert_with(Cache::new);
@@ -308,10 +356,13 @@ impl Images {
             addresses = self.list[index].walker.walk(cache, registers, copy, &mut reads);
         }
         self.list[index].has_stacks = true;
-        let are_known = addresses.iter().all(|address| self.list[index].has(*address));
+        let image = &self.list[index];
+        let are_known = addresses.iter().all(|address| image.has(*address));
+        let addresses = addresses.into_iter().map(|address| image.in_time(address, at)).collect();
+        let is_as_now = at >= image.replaced_ns;
         let number = self.stacks.number(index, addresses);
         // One that a look may mend later is walked again then.
-        if may_look || are_known {
+        if is_as_now && (may_look || are_known) {
             self.known_walks.add(index, registers, reads, number);
         }
         number
@@ -343,7 +394,7 @@ impl Images {
         image.unknown.len() > n_before
     }
 
-    /// The addresses of a stack, the innermost first.
+    /// The addresses of a stack, the innermost first, of [`in_time`].
     pub(crate) fn addresses(&self, stack: u32) -> &[u64] {
         self.stacks.addresses(stack)
     }

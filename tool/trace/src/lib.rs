@@ -16,6 +16,7 @@
 //! | `ring` | the memory in which the kernel leaves records, one for each CPU |
 //! | `record` | the bytes of a record |
 //! | `image` | processes, their programs and libraries |
+//! | `in_time` | addresses where several files were loaded after each other |
 //! | `maps` | what is mapped into a process, and which of it is code; for others, too |
 //! | `elf` | files of programs as they are on disk; for other readers of such files, too |
 //! | `module` | what is needed of a program file or library |
@@ -34,6 +35,7 @@ pub mod elf;
 mod event;
 mod held;
 mod image;
+pub mod in_time;
 pub mod maps;
 mod module;
 mod pair;

@@ -26,13 +26,27 @@ pub struct Module {
     /// The file itself. It stays open, as no path may lead to it when it is read. Or why it could not be opened: then `bias`
     /// is that of a file whose addresses are its places.
     pub file: Result<Arc<File>, String>,
+    /// Which of the modules it is that were at its place, of [`in_time`](crate::in_time).
+    pub number: u32,
+    /// Since when it was there, by the monotonic clock; 0 if nothing was there before.
+    pub(crate) from_ns: u64,
 }
 
 impl Module {
     /// Whether the other is the same at the same place.
     pub(crate) fn is(&self, other: &Module) -> bool {
         let place = |module: &Module| (module.start, module.end, module.bias, module.file.is_ok());
-        place(self) == place(other) && self.path == other.path && self.build_id == other.build_id
+        let is_one_file = match (&self.file, &other.file) {
+            // Each file is opened once. One without a build id may have been built anew.
+            (Ok(one), Ok(other)) => Arc::ptr_eq(one, other),
+            _ => true,
+        };
+        is_one_file && place(self) == place(other) && self.path == other.path && self.build_id == other.build_id
+    }
+
+    /// Whether both have some address.
+    pub(crate) fn is_over(&self, other: &Module) -> bool {
+        self.start < other.end && other.start < self.end
     }
 }
 
@@ -89,7 +103,7 @@ impl Elf {
         let last = self.segments.iter().map(|segment| segment.memory.end).max()?;
         let (start, end) = (first.wrapping_add(bias), last.wrapping_add(bias));
         let (path, build_id, file) = (self.path.clone(), self.build_id.clone(), Ok(self.file.clone()));
-        (start < end).then(|| Module { path, bias, start, end, build_id, file })
+        (start < end).then(|| Module { path, bias, start, end, build_id, file, number: 0, from_ns: 0 })
     }
 
     /// The same for who walks stacks.

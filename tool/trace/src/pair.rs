@@ -12,7 +12,7 @@ pub struct Wait {
     pub image: usize,
     /// The thread's number.
     pub thread: u32,
-    /// The futex.
+    /// The futex, of [`in_time`](crate::in_time).
     pub address: u64,
     /// The thread's stack, for [`Tracer::stack`](crate::Tracer::stack).
     pub stack: u32,

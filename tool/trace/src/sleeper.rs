@@ -99,7 +99,7 @@ pub fn stack_of_sleeper(pid: u32, thread: u32) -> Option<Vec<u64>> {
     let sleeper = Sleeper::find(pid, thread)?;
     let mut images = Images::default();
     let image = images.at(pid, 0);
-    let stack = images.stack(image, &sleeper.registers, &sleeper.stack);
+    let stack = images.stack(image, u64::MAX, &sleeper.registers, &sleeper.stack);
     Some(images.addresses(stack).to_vec())
 }
 

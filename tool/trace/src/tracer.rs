@@ -4,6 +4,7 @@ use crate::budget::{self, Budget};
 use crate::event::{self, CountingStart, FUTEX, Files, Plan};
 use crate::held::HeldStacks;
 use crate::image::{Image, Images};
+use crate::in_time;
 use crate::maps::Mapping;
 use crate::pair::{OpenCall, Pairs, Wait, Wake};
 use crate::process::threads;
@@ -95,9 +96,10 @@ impl Tracer {
             let Some(address) = sleeper.futex() else { continue };
             let now = now_ns();
             let image = self.images.at(pid, now);
-            let stack = self.images.stack(image, &sleeper.registers, &sleeper.stack);
+            let stack = self.images.stack(image, now, &sleeper.registers, &sleeper.stack);
             let at = now.saturating_sub(slept_ns(pid, thread).unwrap_or(0));
             let about = RecordOrigin { pid, thread, at };
+            let address = self.images.list[image].in_time(address, now);
             self.later.push((at, WaitEvent::Call(OpenCall::new(about, image, address, stack))));
         }
     }
@@ -304,6 +306,7 @@ impl Tracer {
                     if !is_copy(&call) {
                         *n_calls += 1;
                         let Call { about, address, .. } = call;
+                        let address = images.list[image].in_time(address, about.at);
                         later.push((about.at, WaitEvent::Call(OpenCall::new(about, image, address, stack))));
                     }
                 }
@@ -312,6 +315,7 @@ impl Tracer {
                     if !is_copy(&call) {
                         *n_calls += 1;
                         let Call { about: RecordOrigin { at, .. }, address, op, .. } = call;
+                        let address = images.list[image].in_time(address, at);
                         later.push((at, WaitEvent::Woke(Wake { at, image, address, op, stack, woken })));
                     }
                 }
@@ -356,7 +360,7 @@ impl Tracer {
         &self.images.list
     }
 
-    /// The addresses of a stack: behind the system call, then behind the calls that led there.
+    /// The addresses of a stack, of [`in_time`]: behind the system call, then behind the calls that led there.
     pub fn stack(&self, number: u32) -> &[u64] {
         self.images.addresses(number)
     }
@@ -413,7 +417,7 @@ fn set_nice(nice: libc::c_int) {
 fn may_sleep(pid: u32, wait: &Wait) -> bool {
     let path = format!("/proc/{pid}/task/{}/syscall", wait.thread);
     match std::fs::read_to_string(path) {
-        Ok(text) => is_about(&text, wait.address),
+        Ok(text) => is_about(&text, in_time::plain(wait.address)),
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
 }
@@ -441,7 +445,7 @@ fn numbers(list: &str) -> Vec<u32> {
 }
 
 /// The monotonic clock, as records have it.
-fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: room for a time.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };

@@ -28,6 +28,11 @@ impl Walker {
         self.tables.add_module(module);
     }
 
+    /// Takes away the module that begins there.
+    pub(crate) fn remove(&mut self, start: u64) {
+        self.tables.remove_module(start);
+    }
+
     /// Addresses behind instructions: of the system call, and of the calls that led there. `stack` begins where the stack
     /// pointer is. What was read of it is added to `reads`.
     pub(crate) fn walk(&self, cache: &mut Cache, registers: &[u64], stack: &[u8], reads: &mut Reads) -> Vec<u64> {

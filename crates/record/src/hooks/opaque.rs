@@ -102,7 +102,7 @@ impl OpaqueWait {
         let Some(weight) = self.threshold.weight(ns) else { return };
         let stack = if self.stack.get() == NONE { walk::stack(recording) } else { self.stack.get() };
         let address = if self.kind == kind::JOIN { stacks::innermost(recording, stack).max(1) } else { self.address };
-        let lock = locks::at(recording, address, self.kind, || stack);
+        let lock = locks::at(recording, address, self.kind, || walk::origin(address, stack));
         let event = self.event;
         if lock != NONE {
             push(recording, Sample { event, lock, stack, at: now, ns, weight, lengths: [0; 2] });
@@ -132,7 +132,7 @@ fn notify_with_a_look(recording: &Recording, address: u64, is_all: bool) {
         return;
     }
     let stack = walk::stack(recording);
-    let lock = locks::at(recording, address, kind::CONDITION, || stack);
+    let lock = locks::at(recording, address, kind::CONDITION, || walk::origin(address, stack));
     if lock != NONE {
         let event = if is_all { event::NOTIFY | event::ALL } else { event::NOTIFY };
         let (at, weight) = (now_ns(), rate as f64);

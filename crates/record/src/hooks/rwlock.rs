@@ -61,8 +61,8 @@ fn ready() -> u32 {
 /// Notes that many may have that lock.
 fn note(recording: &Recording, number: u32) {
     let Some(lock) = locks::lock(recording, number) else { return };
-    if lock.kind.load(Relaxed) & kind::SEVERAL == 0 {
-        lock.kind.fetch_or(kind::SEVERAL, Relaxed);
+    if lock.kind() & kind::SEVERAL == 0 {
+        lock.kind.fetch_or(kind::SEVERAL as u16, Relaxed);
     }
 }
 

@@ -163,7 +163,7 @@ impl Wait<'_> {
         if self.slot.get() != waiters::NOWHERE {
             return;
         }
-        let (address, kind) = (self.lock.address.load(Relaxed), self.lock.kind.load(Relaxed));
+        let (address, kind) = (self.lock.address.load(Relaxed), self.lock.kind());
         self.slot.set(waiters::enter(recording, WaitTarget { address, lock: self.number, kind }, self.from));
         waiters::tell_stack(recording, self.slot.get(), self.stack.get());
     }

@@ -8,6 +8,10 @@ use framehop::ExplicitModuleSectionInfo;
 use ondeck_core::kernel;
 use std::string::String;
 
+/// Bytes of a path that are kept.
+const MOST_PATH: usize = 447;
+const PAGE: u64 = 4096;
+
 /// A file of the program, as it is loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Module {
@@ -20,11 +24,50 @@ pub(crate) struct Module {
     pub(super) build_id: [u8; 32],
     pub(super) build_id_length: u32,
     pub(super) stamp: Stamp,
+    /// Where the build id lies in memory; 0 if that may not be read later.
+    pub(super) build_id_at: u64,
+    /// The loader's entry; 0 if that is not known.
+    pub(super) link_map: u64,
+    /// Which of those it is that were at its addresses after each other, of [`in_time`](crate::layout::in_time).
+    pub(super) number: u32,
 }
 
 impl Module {
     pub(crate) fn has(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
+    }
+
+    /// Whether it is the file that the loader has now at its addresses: another one may have the same form. Reads only what
+    /// is loaded now, wherever that is from.
+    pub(super) fn is_still(&self, start: u64, map: &LinkMap) -> bool {
+        if start & !(PAGE - 1) != self.start & !(PAGE - 1) {
+            return false;
+        }
+        let path = CStr::from_bytes_until_nul(&self.path).unwrap_or_default().to_bytes();
+        // SAFETY: the loader's string, of a module that is loaded.
+        let name = if map.name.is_null() { c"" } else { unsafe { CStr::from_ptr(map.name) } }.to_bytes();
+        let is_its_name = name.get(..path.len()) == Some(path) && (name.len() == path.len() || path.len() == MOST_PATH);
+        if self.build_id_length == 0 || self.build_id_at == 0 {
+            // Nothing tells a file from one that was built anew, but that it was not loaded anew.
+            return is_its_name && (self.link_map == 0 || self.link_map == (&raw const *map) as u64);
+        }
+        let id = &self.build_id[..self.build_id_length as usize];
+        // SAFETY: within the first page of what is loaded there.
+        let now = unsafe { slice::from_raw_parts(self.build_id_at as *const u8, id.len()) };
+        is_its_name && now == id
+    }
+
+    /// Whether both have some address.
+    pub(super) fn is_over(&self, other: &Module) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+
+    /// Whether it is the same file at the same place.
+    pub(super) fn is(&self, other: &Module) -> bool {
+        let place = |module: &Module| (module.start, module.end, module.bias, module.tables, module.build_id_length);
+        let is_told =
+            self.build_id_length > 0 || self.link_map == other.link_map || self.link_map == 0 || other.link_map == 0;
+        is_told && place(self) == place(other) && self.path == other.path && self.build_id == other.build_id
     }
 
     /// The name of the file, without its directory. A new version may have taken its place.
@@ -75,6 +118,9 @@ pub(super) fn module(bias: u64, headers: &[libc::Elf64_Phdr], name: *const c_cha
         build_id: [0; 32],
         build_id_length: 0,
         stamp: NO_STAMP,
+        build_id_at: 0,
+        link_map: 0,
+        number: 0,
     };
     if !name.is_null() {
         // SAFETY: the loader's string.
@@ -87,6 +133,9 @@ pub(super) fn module(bias: u64, headers: &[libc::Elf64_Phdr], name: *const c_cha
             let length = id.len().min(module.build_id.len());
             module.build_id[..length].copy_from_slice(&id[..length]);
             module.build_id_length = length as u32;
+            let at = id.as_ptr() as u64;
+            // What takes its place has its first page there too, and perhaps nothing in the others.
+            module.build_id_at = if at + length as u64 <= (start & !(PAGE - 1)) + PAGE { at } else { 0 };
         }
     }
     Some(module)
@@ -179,6 +228,9 @@ pub(crate) mod tests {
         build_id: [0; 32],
         build_id_length: 0,
         stamp: NO_STAMP,
+        build_id_at: 0,
+        link_map: 0,
+        number: 0,
     };
 
     /// The beginning of a file, as far as it is looked at.

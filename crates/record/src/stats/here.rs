@@ -3,7 +3,7 @@
 use super::{Histogram, LockStatistics, LongHold, Snapshot, WaitingThread};
 use crate::counts::{self, Class, Counts, DEPTH, MOST, OTHERS, ToTell};
 use crate::hooks::bare;
-use crate::layout::{Name, Waiter};
+use crate::layout::{Name, Waiter, in_time};
 use crate::modules::{self, Module};
 use crate::store::{Recording, current, locks};
 use crate::thread::now_ns;
@@ -111,10 +111,13 @@ fn label(name: &[u8], address: u64, files: &[Module]) -> String {
     }
 }
 
-/// A return address by the file that it is in. Of the call: the address itself may be of the next line.
+/// A return address of [`in_time`] by the file that it is in, or was. Of the call: the address itself may be of the next line.
 fn place(address: u64, files: &[Module]) -> String {
-    let call = address.saturating_sub(1);
-    match files.iter().find(|file| file.has(call)) {
+    let address = address.saturating_sub(1);
+    let call = in_time::plain(address);
+    // What nobody has walked through the recorder does not know, but the loader.
+    let from_loader = || files.iter().find(|file| in_time::module(address) == 0 && file.has(call));
+    match modules::of(address).or_else(from_loader) {
         Some(file) => format!("{}+{:#x}", file.name(), call - file.bias),
         None => format!("{call:#x}"),
     }

@@ -28,6 +28,7 @@
 use super::Recording;
 use crate::layout::{Lock, NONE, tenancy, waiting};
 use crate::thread::now_ns;
+use core::ops::Range;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
@@ -178,12 +179,22 @@ fn forget_figures(lock: &Lock) {
     lock.charged_until.store(now, Relaxed);
 }
 
+/// Where a lock is first looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) stack: u32,
+    /// The number of the module that the lock is in, of [`in_time`](crate::layout::in_time).
+    pub(crate) module: u32,
+}
+
 /// The number of a new lock. [`NONE`] if there is no room.
-pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: u32) -> u32 {
+pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: Origin) -> u32 {
     if has_room(recording) {
         if let Some((number, lock)) = fresh(recording).or_else(|| take_over(recording)) {
-            lock.kind.store(kind, Relaxed);
-            lock.origin.store(origin, Relaxed);
+            // Both have few bits.
+            lock.kind.store(kind as u16, Relaxed);
+            lock.origin.store(origin.stack, Relaxed);
+            lock.module.store(origin.module as u16, Relaxed);
             lock.address.store(address, Release);
             // The reader may have begun an epoch since.
             keep(recording, lock, lock.tenancy.load(Relaxed));
@@ -235,9 +246,9 @@ pub(crate) fn known_at(address: u64) -> u32 {
     until_free.find(|(_, found)| *found == address).map_or(NONE, |(place, _)| place.number.load(Acquire))
 }
 
-/// The number of the lock at an address that has no marks; a new one, with the stack that `origin` gives, for the first one
+/// The number of the lock at an address that has no marks; a new one, with the origin that `origin` gives, for the first one
 /// there. [`NONE`] if there is no room.
-pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl FnOnce() -> u32) -> u32 {
+pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl FnOnce() -> Origin) -> u32 {
     for place in near(&PLACES, address) {
         let mut found = place.address.load(Acquire);
         if found == 0 {
@@ -255,7 +266,7 @@ pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl Fn
             let number = place.number.load(Acquire);
             // Of something else, it is of what was there before.
             let found = in_entry(recording, tenancy::entry(number), address);
-            if let Some((number, _)) = found.filter(|(_, lock)| lock.kind.load(Relaxed) == kind) {
+            if let Some((number, _)) = found.filter(|(_, lock)| lock.kind() == kind) {
                 return number;
             }
             let number = add(recording, address, kind, origin());
@@ -267,7 +278,7 @@ pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl Fn
 }
 
 /// The same where all places are taken: in that of a lock that is no more, or was not used for a while.
-fn instead(recording: &Recording, address: u64, kind: u32, origin: impl FnOnce() -> u32) -> u32 {
+fn instead(recording: &Recording, address: u64, kind: u32, origin: impl FnOnce() -> Origin) -> u32 {
     want_places(recording);
     let is_free = |place: &&Place| match place.number.load(Acquire) {
         NONE => true,
@@ -298,6 +309,13 @@ pub(crate) fn forget(address: u64) {
     }
 }
 
+/// What comes to be at these addresses are other locks, as another file is there.
+pub(crate) fn forget_within(addresses: Range<u64>) {
+    for place in PLACES.iter().filter(|place| addresses.contains(&place.address.load(Acquire))) {
+        place.number.store(NONE, Release);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,13 +329,15 @@ mod tests {
         begin();
         let recording = with_room_for_samples(LOCKS.into(), 1);
         std::thread::scope(|scope| {
-            scope.spawn(|| (1..LOCKS).for_each(|_| assert_ne!(add(recording, 64, 7, 8), NONE)));
+            scope.spawn(|| {
+                (1..LOCKS).for_each(|_| assert_ne!(add(recording, 64, 7, Origin { stack: 8, module: 0 }), NONE))
+            });
             for number in 1..LOCKS {
                 let lock = lock(recording, number).unwrap();
                 while lock.address.load(Acquire) == 0 {
                     core::hint::spin_loop();
                 }
-                assert_eq!((lock.kind.load(Relaxed), lock.origin.load(Relaxed)), (7, 8), "entry {number}");
+                assert_eq!((lock.kind(), lock.origin.load(Relaxed)), (7, 8), "entry {number}");
             }
         });
         begin();

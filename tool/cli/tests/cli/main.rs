@@ -15,6 +15,7 @@ mod partial;
 mod profiled;
 mod profiles;
 mod recorded;
+mod replaced;
 mod report;
 mod running;
 mod runs;

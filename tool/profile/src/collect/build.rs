@@ -18,7 +18,7 @@ use crate::sums::Sites;
 use crate::symbols::{Module, Source, Symbols};
 use crate::wrappers::{READING, WRITING, is_below, top};
 use indexmap::IndexSet;
-use ondeck_record::layout::kind;
+use ondeck_record::layout::{NONE, in_time, kind};
 use ondeck_record::read::{self, ReadError};
 use ondeck_report::wording::counted_that;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -356,7 +356,8 @@ impl<'a> Builder<'a> {
             name,
             is_named,
             process: image.process,
-            address: lock.address,
+            // Of a place in the program, of `in_time`.
+            address: in_time::plain(lock.address),
             waiters,
             again: totals.again,
             notifiers: self.sites(image, &totals.notifiers, LockKind::Mutex)?,
@@ -381,12 +382,13 @@ impl<'a> Builder<'a> {
     fn name(&mut self, image: &Image, lock: &read::Lock, origin: Option<Origin>, is_place: bool) -> (String, bool) {
         match image.names.of(lock).filter(|_| !is_place) {
             Some(name) => (name.to_owned(), true),
-            None => (self.found_name(image, lock.address, origin, is_place), false),
+            None => (self.found_name(image, lock, origin, is_place), false),
         }
     }
 
-    fn found_name(&mut self, image: &Image, address: u64, origin: Option<Origin>, is_place: bool) -> String {
-        if let Some(symbol) = self.stacks.symbols.datum(&image.modules, address).filter(|_| !is_place) {
+    fn found_name(&mut self, image: &Image, lock: &read::Lock, origin: Option<Origin>, is_place: bool) -> String {
+        let (address, place) = (lock.address, image.place_of(lock));
+        if let Some(symbol) = self.stacks.symbols.datum(&image.modules, place).filter(|_| !is_place) {
             return symbol;
         }
         let Some(origin) = origin else { return format!("{address:#x}") };
@@ -444,6 +446,26 @@ struct Image<'a> {
 impl Image<'_> {
     fn code(&self) -> Code<'_> {
         Code { image: self.number, modules: &self.modules }
+    }
+
+    /// The modules that were at an address at any time.
+    fn modules_at(&self, address: u64) -> impl Iterator<Item = &Module> {
+        let range = |module: &Module| in_time::plain(module.start)..in_time::plain(module.end);
+        self.modules.iter().filter(move |module| range(module).contains(&address))
+    }
+
+    /// An address of which nobody has told when it was used, as one of [`in_time`].
+    fn told(&self, address: u64) -> u64 {
+        let mut numbers = self.modules_at(address).map(|module| in_time::module(module.start));
+        let Some(first) = numbers.next() else { return address };
+        let is_one = numbers.all(|number| number == first);
+        in_time::address(address, if is_one { first } else { in_time::UNTOLD })
+    }
+
+    /// Where a lock lies, of [`in_time`].
+    fn place_of(&self, lock: &read::Lock) -> u64 {
+        let is_told = lock.number != NONE;
+        if is_told { in_time::address(lock.address, lock.module) } else { self.told(lock.address) }
     }
 }
 

@@ -16,8 +16,8 @@
 use super::names::Names;
 use crate::kinds::{Class, FutexOwner, WaitSubject};
 use crate::profile::{LockKind, WaitKind};
-use ondeck_trace::Wait;
 use ondeck_trace::process::bytes;
+use ondeck_trace::{Wait, in_time};
 
 /// The bits in which the words of a label differ, as `dugout.rs` has it.
 const MAGIC: u64 = 0x9d5c_0b7e_a3f1_4628;
@@ -49,8 +49,9 @@ impl Names<'_> {
         let stack = self.stack(wait.image, wait.stack);
         let Some(by) = self.server(stack) else { return wait.address };
         let pid = self.told.processes[wait.image].pid;
-        let found = find(wait.address, by, |address| bytes(pid, address).map(u64::from_ne_bytes));
+        let found = find(in_time::plain(wait.address), by, |address| bytes(pid, address).map(u64::from_ne_bytes));
         let Some((address, meaning)) = found else { return wait.address };
+        let address = self.told.now(wait.image, address);
         self.known_by_sleepers.insert((wait.image, address), Class { meaning, whose: FutexOwner::Object(0) });
         address
     }

@@ -8,7 +8,7 @@ use crate::profile::{Condition, Lock, LockKind, Site, WaitKind};
 use crate::stacks::{Code, Stacks};
 use crate::sums::Sites;
 use crate::symbols::Symbols;
-use ondeck_trace::Wait;
+use ondeck_trace::{Wait, in_time};
 use std::collections::{BTreeMap, HashMap};
 
 /// Who has a lock is asked once a thread has waited for so long.
@@ -93,7 +93,7 @@ impl<'a> Names<'a> {
         groups
     }
 
-    /// What a wait is for: its address, and what it is. A second word of a lock counts as the first.
+    /// What a wait is for: its address, of [`in_time`], and what it is. A second word of a lock counts as the first.
     pub(super) fn meant(&mut self, image: usize, address: u64, stack: u32) -> (u64, Class) {
         let key = self.key(image, address, stack, &BTreeMap::new());
         (if let FutexPlace::Address(address) = key.spot { address } else { address }, key.class)
@@ -144,7 +144,7 @@ impl<'a> Names<'a> {
         Lock {
             name: self.name(key, group),
             process: key.image as u32,
-            address: address(key, group),
+            address: in_time::plain(address(key, group)),
             kind,
             most_waiting: group.sum.most_waiting,
             waiters: group.waiters.sites(Some),
@@ -165,7 +165,7 @@ impl<'a> Names<'a> {
         Condition {
             name: self.name(key, group),
             process: key.image as u32,
-            address: address(key, group),
+            address: in_time::plain(address(key, group)),
             kind,
             waiters: group.waiters.sites(Some),
             ..group.sum.waits.condition()
@@ -185,7 +185,8 @@ impl<'a> Names<'a> {
         }
         let most = group.waiters.sites(Some).first().map(|site| site.stack);
         let place = |stack| self.stacks.of(stack).get(kinds::place(self.stacks.named(stack)).unwrap_or(0)).copied();
-        most.and_then(place).map_or_else(|| format!("{address:#x}"), |number| self.stacks.place("", number))
+        most.and_then(place)
+            .map_or_else(|| format!("{:#x}", in_time::plain(address)), |number| self.stacks.place("", number))
     }
 
     pub(super) fn stack(&mut self, image: usize, number: u32) -> u32 {

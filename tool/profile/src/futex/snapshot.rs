@@ -5,7 +5,7 @@ use super::cells::Cells;
 use crate::collect::Run;
 use crate::profile::{Process, ProcessEnd};
 use crate::symbols::{Module, Source};
-use ondeck_trace::{Image, Tracer, Wait};
+use ondeck_trace::{Image, Tracer, Wait, in_time};
 use std::collections::HashMap;
 
 /// What was told until an instant. It needs no tracer any more, so that [`Namer`](super::Namer) can make a profile of it
@@ -69,6 +69,13 @@ impl FutexSnapshot {
         self.modules.get(&image).map_or(&[], Vec::as_slice)
     }
 
+    /// An address that was seen just now, of [`in_time`]: what was loaded last is there.
+    pub(super) fn now(&self, image: usize, address: u64) -> u64 {
+        let range = |module: &Module| in_time::plain(module.start)..in_time::plain(module.end);
+        let last = self.modules(image).iter().rfind(|module| range(module).contains(&address));
+        last.map_or(address, |module| address | (module.start ^ in_time::plain(module.start)))
+    }
+
     pub(super) fn stack(&self, number: u32) -> &[u64] {
         self.stacks.get(&number).map_or(&[], Vec::as_slice)
     }
@@ -86,7 +93,9 @@ fn spots(cells: &Cells, waiting: &[Wait]) -> Vec<(usize, Vec<u32>)> {
 fn modules_of(tracer: &Tracer, image: usize) -> Vec<Module> {
     let modules = tracer.images().get(image).map_or(&[][..], |image| image.modules.as_slice());
     let module = |module: &ondeck_trace::Module| {
-        let ondeck_trace::Module { path, bias, start, end, build_id, file } = module.clone();
+        let ondeck_trace::Module { path, bias, start, end, build_id, file, number, .. } = module.clone();
+        let [start, end] = [start, end].map(|address| in_time::address(address, number));
+        let bias = bias.wrapping_add(in_time::address(0, number));
         Module { path, bias, start, end, build_id, source: file.map_or_else(Source::Nowhere, Source::Open) }
     };
     modules.iter().map(module).collect()

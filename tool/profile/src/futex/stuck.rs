@@ -3,9 +3,9 @@
 use super::names::{Names, is_long};
 use crate::collect::holders::{Activity, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread};
 use crate::kinds::WaitSubject;
-use crate::profile::{LockKind, Profile, State, Stuck, WaitObject};
+use crate::profile::{Lock, LockKind, Profile, State, Stuck, WaitObject};
 use ondeck_trace::process::bytes;
-use ondeck_trace::{Wait, stack_of_sleeper};
+use ondeck_trace::{Wait, in_time, stack_of_sleeper};
 use std::path::PathBuf;
 
 /// A thread that waits, before it is known which of a profile's locks it waits for.
@@ -35,6 +35,7 @@ impl Names<'_> {
         let stack = self.stack(wait.image, wait.stack);
         let meant = self.meant_by_sleeper(wait);
         let (address, class) = self.meant(wait.image, meant, stack);
+        let address = in_time::plain(address);
         let places = match class.meaning {
             _ if !self.names(stack).any(is_of_the_c_library) && !self.is_in_library(stack) => &[][..],
             WaitSubject::Lock(LockKind::Mutex) => &[OWNER_OF_MUTEX][..],
@@ -49,7 +50,10 @@ impl Names<'_> {
         let doing = holder.and_then(|holder| Thread::new(&process, holder).doing());
         let (state, call) = doing.map(Activity::told).unwrap_or_default();
         let addresses = holder.and_then(|holder| stack_of_sleeper(pid, holder));
-        let holder_stack = addresses.map(|addresses| self.walked(wait.image, &addresses));
+        let holder_stack = addresses.map(|addresses| {
+            let told = addresses.iter().map(|address| self.told.now(wait.image, *address)).collect::<Vec<u64>>();
+            self.walked(wait.image, &told)
+        });
         let (process, thread, ns) = (wait.image as u32, wait.thread, wait.to_ns - wait.from_ns);
         let stack = Some(stack);
         let stuck = Stuck { process, thread, ns, stack, holder, holder_stack, state, call, ..Stuck::default() };
@@ -68,7 +72,11 @@ fn is_of_the_c_library(function: &str) -> bool {
 /// Puts them into a profile whose locks have their numbers.
 pub(super) fn add(profile: &mut Profile, hanging: Vec<StuckWait>) {
     for StuckWait { address, mut stuck } in hanging {
-        let lock = profile.locks.iter().position(|lock| (lock.process, lock.address) == (stuck.process, address));
+        // Two may have been at one address after each other, with the libraries that they are in.
+        let is_there = |lock: &&Lock| (lock.process, lock.address) == (stuck.process, address);
+        let waits_there = |lock: &Lock| lock.waiters.iter().any(|site| Some(site.stack) == stuck.stack);
+        let its_own = profile.locks.iter().position(|lock| is_there(&lock) && waits_there(lock));
+        let lock = its_own.or_else(|| profile.locks.iter().position(|lock| is_there(&lock)));
         let condition =
             || profile.conditions.iter().position(|one| (one.process, one.address) == (stuck.process, address));
         let other = lock

@@ -150,8 +150,8 @@ impl Builder<'_> {
             entry.or_insert_with(new).n_members += 1;
             let is_first_use = lock.origin.is_none_or(|origin| origin.spot == Spot::FirstSeen);
             let is_vague = is_first_use && group::is_one_of_some(lock);
-            // A static lock stays.
-            let is_static = image.modules.iter().any(|module| (module.start..module.end).contains(&address));
+            // A static lock stays: what comes to its place with another file has another number.
+            let is_static = image.modules_at(address).next().is_some();
             members.insert(*number, Member { class, address, is_vague, is_one: is_static || are_marks_inside });
         }
         (classes.into_values().collect(), members)

@@ -17,7 +17,8 @@ impl Builder<'_> {
         if let Some(known) = image.stacks.get(&number) {
             return Ok(Some(*known));
         }
-        let seen = image.recording.holders.seen(number).map(<[u64]>::to_vec);
+        let seen = image.recording.holders.seen(number);
+        let seen = seen.map(|seen| seen.iter().map(|address| image.told(*address)).collect::<Vec<u64>>());
         let is_walked = seen.is_none();
         let addresses = seen.map_or_else(|| image.recording.contents.stack(number), Ok)?;
         if addresses.is_empty() {

@@ -1,0 +1,58 @@
+//! Libraries that are loaded at the place of others that were unloaded: each wait has the names of what was there then.
+#![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+
+use crate::support::programs::{compiled, library, may_trace, profiled};
+use ondeck_profile::Profile;
+use std::collections::BTreeMap;
+
+/// For each plugin, how many waits were in its function, and how many for its lock.
+fn waits(profile: &Profile) -> BTreeMap<&'static str, (u64, u64)> {
+    let mut waits = BTreeMap::new();
+    for (name, section, lock_name) in
+        [("alpha", "alpha_section", "alpha_lock"), ("beta_", "beta__section", "beta__lock")]
+    {
+        let is_inside = |stack: u32| profile.frames_of(stack).any(|frame| frame.function.contains(section));
+        let (mut inside, mut locks) = (0.0, 0.0);
+        for lock in &profile.locks {
+            let sites = lock.waiters.iter();
+            inside += sites.filter(|site| is_inside(site.stack)).map(|site| site.count).sum::<f64>();
+            locks += if lock.name.contains(lock_name) { lock.waits } else { 0.0 };
+        }
+        waits.insert(name, (inside.round() as u64, locks.round() as u64));
+    }
+    waits
+}
+
+#[test]
+fn a_library_at_the_place_of_another_keeps_its_names() {
+    // Two threads in turn: all but the first of each plugin's acquisitions wait, mostly.
+    let plugin = |name, turns| compiled("plugin.c", &["-O1", "-shared", "-fPIC", name, turns]);
+    let (alpha, beta) = (plugin("-DNAME=alpha", "-DTURNS=60"), plugin("-DNAME=beta_", "-DTURNS=10"));
+    let program = compiled("plugins.c", &["-O1", "-ldl"]);
+    let mut ways = vec![vec!["--rate", "1", "--library", library()]];
+    ways.push([&ways[0][..], &["--lock", "glibc"]].concat());
+    if may_trace() {
+        ways.push(vec!["--futex"]);
+    }
+    for flags in ways {
+        for order in [[&alpha, &beta, &alpha], [&beta, &alpha, &beta]] {
+            let [first, second, third] = order.map(String::as_str);
+            let words = ["--", &program, "inside", first, second, third];
+            let (profile, run) = profiled(&[&flags[..], &words].concat());
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            let waits = waits(&profile);
+            let (n_alpha, n_beta) = if first == alpha { (240, 20) } else { (120, 40) };
+            for (name, most) in [("alpha", n_alpha), ("beta_", n_beta)] {
+                let (inside, locks) = waits[name];
+                let possible = most / 3..=most;
+                assert!(possible.contains(&inside) && possible.contains(&locks), "{flags:?} {order:?}: {waits:?}");
+            }
+        }
+        // The lock is in the library, and no function of the library is on a stack.
+        let (profile, run) = profiled(&[&flags[..], &["--", &program, "outside", &alpha, &beta]].concat());
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        for (name, (_, locks)) in waits(&profile) {
+            assert!((3..=20).contains(&locks), "{flags:?}: {locks} waits for the lock of {name}");
+        }
+    }
+}
