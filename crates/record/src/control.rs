@@ -37,7 +37,8 @@
 //!
 //! # An observer that dies
 //! It beats twice a second. Who writes a sample looks once a second whether it has. If it has not for some seconds, the recording
-//! ends, and its file is removed, with the directory. A process whose locks are not used writes nothing, so nobody need look.
+//! ends, and its file is removed, with the directory. One that only stood still has the file open, and reads there what was
+//! recorded until then. A process whose locks are not used writes nothing, so nobody need look.
 
 use crate::layout::MAGIC;
 use crate::options::RecordOptions;

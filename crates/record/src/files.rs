@@ -11,7 +11,7 @@ use crate::store::{self, CURRENT, PAGE, current, names};
 use crate::{control, modules, thread};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{
-    AtomicU32,
+    AtomicU32, AtomicU64,
     Ordering::{Relaxed, Release},
 };
 use ondeck_core::kernel;
@@ -184,8 +184,8 @@ fn create(options: &RecordOptions, length: u64) -> Option<*mut c_void> {
 /// The number in the name of this process's file.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// Removes the file of the recording that `options` have begun, and its directory, which was made for it. What is mapped of it
-/// stays, without content.
+/// Removes the file of the recording that `options` have begun, and its directory, which was made for it. Its memory is given back,
+/// unless an observer has the file open: one that stood still for a while finds there what was recorded before.
 pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
     let mut path = [0_u8; RecordOptions::LONGEST + 64];
     name(&mut path, &options.directory, store::process(), NUMBER.load(Relaxed));
@@ -194,10 +194,40 @@ pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
         unlink(&options.directory, libc::AT_REMOVEDIR);
     }
     let length = ((options.max_mb << 20) - layout::HEADER_BYTES) as usize;
+    if leave(mapped, length) {
+        return;
+    }
     let content = mapped.wrapping_byte_add(layout::HEADER_BYTES as usize);
     // A file system that cannot do it keeps the content until the process ends.
     // SAFETY: our mapping behind its header, of that length; who still writes into it finds zeros.
     let _ = unsafe { kernel::advise(content, length, libc::MADV_REMOVE) };
+}
+
+/// Puts memory of our own in the place of a mapped file, whose content is so many bytes. Threads may be inside: they find the header
+/// as it was, and zeros behind it. False if the file is still mapped.
+fn leave(mapped: *mut c_void, length: usize) -> bool {
+    const HEADER: usize = layout::HEADER_BYTES as usize;
+    let Some(copy) = kernel::map_memory(HEADER) else { return false };
+    let words = |place: *mut c_void| place.cast::<AtomicU64>();
+    for at in 0..HEADER / size_of::<u64>() {
+        // SAFETY: a word of the header, which is mapped and aligned to pages; other threads change it by atomic operations.
+        let from = unsafe { &*words(mapped).add(at) };
+        // SAFETY: the same word of the copy, which is as long.
+        let to = unsafe { &*words(copy).add(at) };
+        to.store(from.load(Relaxed), Relaxed);
+    }
+    let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
+    // In one step for all other threads.
+    // SAFETY: both are our mappings, whole pages; what was there is a copy of what comes.
+    let moved = unsafe { kernel::call(libc::SYS_mremap, [copy as usize, HEADER, HEADER, flags, mapped as usize]) };
+    let (protection, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let flags = (kind | libc::MAP_FIXED | libc::MAP_NORESERVE) as usize;
+    let content = mapped.wrapping_byte_add(HEADER) as usize;
+    // SAFETY: our mapping, behind the header.
+    let is_left = |()| unsafe {
+        kernel::call(libc::SYS_mmap, [content, length, protection as usize, flags, usize::MAX, 0])
+    };
+    moved.is_ok() && is_left(()).is_ok()
 }
 
 /// Removes what has that path, which ends with a zero.

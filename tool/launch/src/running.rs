@@ -174,6 +174,11 @@ impl RunningProcess {
         self.begun.iter().all(|at| goes_on(&self.recorders[*at]))
     }
 
+    /// Whether another observer has come at the same time.
+    pub fn has_another_observer(&self) -> bool {
+        self.begun.iter().any(|at| !self.recorders[*at].is_observed_by(self.number))
+    }
+
     /// Has it record no more, and says whether it does not. What it has recorded can be read then, in any case: a process that
     /// uses no lock writes nothing.
     pub fn end(&mut self) -> bool {

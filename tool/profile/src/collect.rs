@@ -156,6 +156,12 @@ impl Collector {
         self.directories.push((directory.to_owned(), Some(Arc::new(LookedAt::new(pid)))));
     }
 
+    /// When something was last known of any process, by the monotonic clock.
+    pub fn recorded_until(&self) -> u64 {
+        let last = self.recordings.iter().map(|recording| recording.last_ns).max();
+        self.run.started_ns.saturating_add(last.unwrap_or_default())
+    }
+
     /// Whether any process has recorded.
     pub fn is_empty(&self) -> bool {
         self.recordings.is_empty() && self.ended.is_empty()
@@ -331,7 +337,13 @@ impl Recording {
         }
         self.is_closed = true;
         self.holders.close();
-        self.ended = if reader.has_exited()? { ProcessEnd::Exit } else { ProcessEnd::Abruptly };
+        let pid = self.looked_at.as_ref().map(|process| process.pid);
+        self.ended = match reader.has_exited()? {
+            true => ProcessEnd::Exit,
+            // It has ended the recording only, as it took us for gone.
+            false if pid.is_some_and(is_alive) => ProcessEnd::Running,
+            false => ProcessEnd::Abruptly,
+        };
         self.contents.keep(&self.locks, &self.waiters)
     }
 

@@ -4,6 +4,7 @@ use crate::common::Mode::Exact;
 use crate::common::{files, from_here, in_its_own_process, lock_at, part, pass, reader, samples, start, when};
 use crate::files::by_ways;
 use ondeck_record::layout::{NONE, event, kind};
+use ondeck_record::read::Reader;
 use ondeck_record::{Access, Marks, OpaqueWait, forget};
 use std::path::Path;
 
@@ -71,6 +72,58 @@ fn the_number_of_a_stack_is_no_locks() {
         assert!(lock.origin < N, "{lock:?}: there is no lock of that number");
         let numbers: Vec<u32> = samples(&mut reader).iter().map(|sample| sample.lock).skip(N as usize).collect();
         assert_eq!(numbers, [N + 1; 2]);
+    });
+}
+
+/// A reader that does not ask for it, as one for profiles, keeps all locks.
+#[test]
+fn a_new_lock_gets_the_place_of_one_that_was_not_used_for_a_while() {
+    in_its_own_process("locks::a_new_lock_gets_the_place_of_one_that_was_not_used_for_a_while", 1, |directory| {
+        const ROOM: u64 = (1 << 20) / 8 / 128 - 1;
+        start(Exact);
+        let mut reader = reader(directory);
+        let address = |n: u64| LOCK + 64 * n;
+        let use_new = |n: u64| use_once(&Marks::default(), address(n));
+        let (waited_for, used) = (Marks::default(), Marks::default());
+        let wait = waited_for.wait(address(0)).unwrap();
+        use_once(&used, address(1));
+        assert!(!reader.wants_places().unwrap());
+        (2..ROOM).for_each(use_new);
+        assert!(reader.wants_places().unwrap() && !reader.wants_places().unwrap());
+        samples(&mut reader);
+        let before = reader.locks().unwrap();
+        assert_eq!((before.len() as u64, reader.dropped().unwrap().locks), (ROOM, 0));
+        let epoch = |reader: &mut Reader| {
+            reader.begin_epoch().unwrap();
+            use_once(&used, address(1));
+            reader.take_epoch().unwrap();
+        };
+        epoch(&mut reader);
+        // A thread may have used any lock in the epoch before.
+        Marks::default().taken(address(ROOM));
+        assert_eq!(reader.dropped().unwrap().locks, 1);
+        epoch(&mut reader);
+        samples(&mut reader);
+        let mut numbers = Vec::new();
+        for n in 2 * ROOM..4 * ROOM {
+            use_new(n);
+            if n % 100 == 0 {
+                epoch(&mut reader);
+                epoch(&mut reader);
+            }
+            numbers.push(lock_at(&reader, address(n)).number);
+            // Each sample is of the lock that it was written of.
+            assert!(samples(&mut reader).iter().all(|sample| sample.lock == numbers[numbers.len() - 1]) || n % 100 == 0);
+        }
+        assert_eq!(reader.dropped().unwrap().locks, 1);
+        // Each has a number of its own, and what is used or waited for keeps its place.
+        let known: std::collections::BTreeSet<u32> = before.iter().map(|lock| lock.number).chain(numbers).collect();
+        assert_eq!(known.len() as u64, 3 * ROOM);
+        wait.end(true, address(0));
+        for n in [0, 1] {
+            let then = before.iter().find(|lock| lock.address == address(n)).unwrap();
+            assert_eq!(lock_at(&reader, address(n)).number, then.number);
+        }
     });
 }
 

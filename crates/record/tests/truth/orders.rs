@@ -111,6 +111,33 @@ fn an_order_that_cannot_be_obeyed_says_why() {
     });
 }
 
+/// An observer that stood still for a while reads what was recorded until it was taken for gone.
+#[test]
+fn an_abandoned_recording_is_there_for_who_has_it_open() {
+    in_its_own_process("orders::an_abandoned_recording_is_there_for_who_has_it_open", 1, |directory| {
+        let own = directory.join("own");
+        std::fs::create_dir(&own).unwrap();
+        begin(&own);
+        let marks = Marks::default();
+        let hold = || {
+            marks.taken(LOCK);
+            marks.release(LOCK).into_iter().for_each(|pending| pending.done());
+        };
+        hold();
+        let mut reader = Reader::open(&files(&own)[0]).unwrap();
+        ordered(order::ABANDON, directory, Some("a lock"));
+        // Threads that are late do no harm, and write nothing there.
+        hold();
+        let mut holds = 0;
+        reader.take(true, |sample| holds += u32::from(sample.event == event::TAKE)).unwrap();
+        assert_eq!((holds, reader.locks().unwrap().len()), (1, 1));
+        // Nothing of the process keeps the file.
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        assert!(!maps.contains(".ondeck"), "{maps}");
+        assert!(!own.exists() && reader.is_mapped() != Some(true));
+    });
+}
+
 /// As the process orders it itself, if its observer does not beat.
 #[test]
 fn a_recording_that_is_abandoned_leaves_nothing() {

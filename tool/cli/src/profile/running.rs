@@ -159,8 +159,21 @@ fn is_within(line: &str, name: &str) -> bool {
     })
 }
 
-const CUT_SHORT: &str =
-    "the recording was cut short: ondeck stood still for some seconds, or another one has begun to record";
+/// Why a recording was cut short; `stood_still` is the longest time between two looks at it.
+fn cut_short(has_another: bool, stood_still: Duration) -> String {
+    /// A recorder takes its observer for gone after five seconds, and both clocks may be late.
+    const STOPPED: Duration = Duration::from_secs(4);
+    let why = match (has_another, stood_still >= STOPPED) {
+        (true, _) => "another ondeck has begun to record. Let one of them end before you start the next".to_owned(),
+        (false, true) => format!(
+            "ondeck was stopped for {:.0} s, so the process took ondeck for gone. The figures are those of the time before. To record \
+             the rest, run the command again",
+            stood_still.as_secs_f64()
+        ),
+        (false, false) => "the process has ended it by itself. The figures are those of the time before".to_owned(),
+    };
+    format!("the recording was cut short: {why}")
+}
 
 /// A process that was recorded, with what its recording needs until the profile is made: then its memory is given back. One that
 /// uses no lock just now gives it back itself.
@@ -206,12 +219,17 @@ impl RecordedProcesses {
         let until = args.kernel.length.map(|length| Instant::now() + length);
         let mut next = args.every.map(|every| Instant::now() + every);
         let mut lives: Vec<(u32, Life)> = self.processes.iter().map(|(pid, ..)| (*pid, Life::of(*pid))).collect();
+        let (mut last_look, mut stood_still, mut recorded_until) = (Instant::now(), Duration::ZERO, None);
         loop {
+            stood_still = stood_still.max(last_look.elapsed());
+            last_look = Instant::now();
             self.collector.take(now_ns());
             let (is_wanted, is_over) = orders.snapshot_and_end();
             lives.retain_mut(|(_, life)| life.goes_on());
             if self.is_cut_short(&mut lives) {
-                outputs.note(CUT_SHORT.to_owned());
+                let has_another = self.processes.iter().any(|(_, process, _)| process.has_another_observer());
+                outputs.note(cut_short(has_another, stood_still));
+                recorded_until = Some(self.collector.recorded_until());
                 break;
             }
             if is_over || until.is_some_and(|until| Instant::now() >= until) || lives.is_empty() {
@@ -226,7 +244,7 @@ impl RecordedProcesses {
         }
         let (ended, _contents) = self.end();
         end_at_once()?;
-        outputs.write_all(self.collector.profile(ended))
+        outputs.write_all(self.collector.profile(recorded_until.unwrap_or(ended)))
     }
 
     /// Whether one of the processes that go on does not record any more.

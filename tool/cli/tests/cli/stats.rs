@@ -17,8 +17,12 @@ fn run(file: &str, flags: &[&str], words: &[&str]) -> Command {
     command(&[&["run", "--library", library(), "--stats", file], flags, &["--"], words].concat())
 }
 
+/// Runs it to its end. What it says of programs without locks is left out.
 fn finished(command: &mut Command) -> Run {
-    crate::support::run(command)
+    let mut run = crate::support::run(command);
+    let is_told = |line: &&str| !line.starts_with("note: --stats: no call of the C library's locks was seen.");
+    run.stderr = run.stderr.lines().filter(is_told).map(|line| format!("{line}\n")).collect();
+    run
 }
 
 /// What is in the file.
@@ -121,7 +125,8 @@ fn the_file_is_there_before_the_program_and_says_what_there_will_be() {
     let file = scratch.path("locks.prom");
     let run = finished(&mut run(&file, &[], &["sh", "-c", &format!("cat {file}; echo $ONDECK_RECORD >&2; exit 42")]));
     let first = Exposition::read(&run.stdout);
-    assert_eq!((run.code, first.samples.len()), (Some(42), 1), "{}", run.stderr);
+    let told = first.samples.values().filter(|value| **value != 0.0).count();
+    assert_eq!((run.code, first.locks().len(), told), (Some(42), 0, 0), "{}", run.stderr);
     assert_eq!(first.kinds["ondeck_lock_wait_seconds"], "histogram");
     assert_eq!(first.value("ondeck_lock_missed_total", &[]), 0.0);
     assert_eq!(read(&file).kinds, first.kinds);
@@ -161,7 +166,46 @@ fn a_file_that_can_no_longer_be_written_is_one_warning() {
     let script = format!("rm -r {directory}; sleep 0.4; mkdir {directory}; sleep 0.4");
     let back = finished(&mut run(&file, &["--every", "100ms"], &["sh", "-c", &script]));
     failed(&back, 0, &["warning: "]);
-    assert_eq!(read(&file).samples.len(), 1);
+    assert_eq!(read(&file).value("ondeck_lock_missed_total", &[]), 0.0);
+}
+
+/// node_exporter puts the files of a directory together, and refuses lines that come twice.
+#[test]
+fn the_lines_of_two_programs_are_told_apart() {
+    let scratch = Scratch::new();
+    let program = compiled("known.c", &[]);
+    let files = ["one.prom", "other.prom"].map(|name| scratch.path(name));
+    let read = files.each_ref().map(|file| {
+        assert_eq!(finished(&mut run(file, &[], &[&program, "1", "1"])).code, Some(7));
+        read(file)
+    });
+    let [one, other] = &read;
+    assert_eq!((one.locks(), other.locks()), (vec!["cache"], vec!["cache"]));
+    assert!(one.samples.keys().all(|line| !other.samples.contains_key(line)), "{one:?} {other:?}");
+    let program_name = Path::new(&program).file_name().unwrap().to_str().unwrap();
+    assert_eq!([one.all("program"), one.all("file"), other.all("file")].map(Vec::from_iter), [
+        [program_name],
+        ["one"],
+        ["other"]
+    ]);
+    let flags = ["--label", "shop=a \"b\\", "--label", "program=other", "--label", "file="];
+    finished(&mut run(&files[0], &flags, &[&program, "1", "1"]));
+    let given = Exposition::read(&std::fs::read_to_string(&files[0]).unwrap());
+    assert_eq!([given.all("program"), given.all("shop")].map(Vec::from_iter), [["other"], ["a \"b\\"]]);
+    assert!(given.samples.keys().flat_map(|(_, labels)| labels).all(|(name, _)| name != "file"));
+}
+
+/// It has no environment, so no library of ours.
+#[test]
+fn a_process_that_is_not_recorded_is_counted_and_said_once() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let script = "env -i sleep 4 & env -i sleep 4 & wait";
+    let run = finished(&mut run(&file, &["--every", "100ms"], &["sh", "-c", script]));
+    let note = "note: --stats: processes without a recording: sleep: they have not loaded ondeck's library.";
+    assert_eq!((run.code, run.stderr.matches(note).count()), (Some(0), 1), "{}", run.stderr);
+    let count = |reason| read(&file).value("ondeck_not_recorded_total", &[("what", "process"), ("reason", reason)]);
+    assert_eq!(["no_library", "no_directory", "other_user"].map(count), [2.0, 0.0, 0.0]);
 }
 
 #[test]
@@ -179,6 +223,10 @@ fn what_cannot_be_is_refused_before_the_program_starts() {
         (&["--stats", &file, "--every", "0s"], &["--every", "accepted: a time from 100ms"]),
         (&["--stats", &file, "--every", "15"], &["--every", "accepted: a time from 100ms"]),
         (&["--stats", &file, "--lock", "std-port"], &["--lock std-port cannot be recorded", "accepted: glibc, ondeck"]),
+        (&["--label", "a=b"], &["--label needs a file", "accepted: ", "--stats FILE.prom"]),
+        (&["--stats", &file, "--label", "a"], &["--label", "no =", "accepted: NAME=VALUE"]),
+        (&["--stats", &file, "--label", "lock=b"], &["--label", "of their own", "accepted: NAME=VALUE"]),
+        (&["--stats", &file, "--label", "a=b", "--label", "a=c"], &["--label: a comes twice", "accepted: each name once"]),
         (&["--stats"], &["--stats <FILE.prom>"]),
     ] {
         let flags = [&["run", "--library", library()], flags].concat();

@@ -76,16 +76,15 @@ impl Recording {
         }
     }
 
-    /// Takes out what is known of locks that are no more, which are all but these: how they were called, and their figures.
+    /// Takes out what is known of locks that are no more, which are all but these: how they were called, and their figures. What
+    /// never had a label is no lock, or was written late of one that was taken out before.
     fn take_out_all_but(&mut self, numbers: &BTreeSet<u32>) -> Vec<(String, Tally)> {
         let mut gone = Vec::new();
         let labels = &self.labels;
         self.locks.retain(|number, totals| {
             let stays = numbers.contains(number);
-            if !stays {
-                // What was written late is of a lock that was forgotten before.
-                let label = labels.get(number).cloned().unwrap_or_else(|| OTHERS.to_owned());
-                gone.push((label, std::mem::take(&mut totals.tally)));
+            if let Some(label) = labels.get(number).filter(|_| !stays) {
+                gone.push((label.clone(), std::mem::take(&mut totals.tally)));
             }
             stays
         });
