@@ -7,7 +7,9 @@ use object::elf::{FileHeader64, PT_LOAD, PT_NOTE};
 use object::read::elf::{FileHeader as _, NoteIterator, ProgramHeader as _};
 use ondeck_record::control::Control;
 use ondeck_record::layout::MAGIC;
+use ondeck_trace::process::window;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
@@ -18,6 +20,7 @@ type Header = FileHeader64<Endianness>;
 pub(super) struct Memory {
     file: File,
     notes: Vec<Note>,
+    pid: u32,
 }
 
 /// What a recorder says of itself.
@@ -46,11 +49,26 @@ words!(u8 u32 u64);
 
 impl Memory {
     pub(super) fn of(pid: u32) -> Result<Self, NotRecorded> {
-        let file = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"));
+        let shown = window(pid);
+        let file = File::options().read(true).write(true).open(format!("/proc/{shown}/mem"));
         let file = file.map_err(NotRecorded::NotAllowed)?;
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).map_err(NotRecorded::NotAllowed)?;
+        let maps = std::fs::read_to_string(format!("/proc/{shown}/maps")).map_err(NotRecorded::NotAllowed)?;
         let notes = maps.lines().filter_map(beginning).flat_map(|start| notes(&file, start)).collect();
-        Ok(Memory { file, notes })
+        Ok(Memory { file, notes, pid })
+    }
+
+    /// Whether there is no such memory any more: the process has ended, or has become another program.
+    pub(super) fn is_gone(&self) -> bool {
+        // An error says that nothing is mapped at that address.
+        self.file.read_at(&mut [0], 0).is_ok_and(|n| n == 0)
+    }
+
+    /// Whether the process has other memory than that now, as another program.
+    pub(super) fn is_replaced(&self) -> bool {
+        let maps = || std::fs::read(format!("/proc/{}/maps", window(self.pid)));
+        // Of a process that ends, there are none. The other program may have rights that let nobody see its own.
+        self.is_gone()
+            && maps().map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |maps| !maps.is_empty())
     }
 
     /// Whether a recorder is there. A program may have mapped its own file once more, as for names in its stacks: what is said

@@ -18,7 +18,7 @@ use super::numbers::ThreadNumbers;
 use crate::profile::State;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{ReadError, Reader, Waiter};
-use ondeck_trace::process::{bytes, threads};
+use ondeck_trace::process::{bytes, threads, window};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -345,7 +345,7 @@ impl Holders {
     fn process(&mut self, reader: &Reader) -> Option<PathBuf> {
         let find = || {
             let process = PathBuf::from(format!("/proc/{}", reader.about.pid));
-            let maps = fs::read(process.join("maps")).ok()?;
+            let maps = fs::read(format!("/proc/{}/maps", window(reader.about.pid))).ok()?;
             let name = reader.path().file_name()?.as_encoded_bytes();
             maps.windows(name.len()).any(|bytes| bytes == name).then_some(process)
         };
