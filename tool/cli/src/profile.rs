@@ -3,6 +3,7 @@
 mod collector;
 mod directory;
 pub(crate) mod kernel;
+pub(crate) mod meant;
 mod outputs;
 mod place;
 mod recorded;
@@ -31,14 +32,14 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     if let Some(name) = &args.kernel.cgroup {
         return running::attach_to_cgroup(args, name);
     }
-    if args.kernel.length.is_some() && args.kernel.pid.is_none() {
+    if args.kernel.length.is_some() && args.kernel.pid.is_empty() {
         let what = "--for needs a process that runs already; accepted: ondeck profile --pid PID --for 30s";
         return Err(Exit::Usage(what.to_owned()));
     }
-    match args.kernel.pid {
-        Some(pid) => running::attach(args, pid),
-        None if args.kernel.futex => kernel::start(args),
-        None => record(args),
+    match args.kernel.pid.as_slice() {
+        [] if args.kernel.futex => kernel::start(args),
+        [] => record(args),
+        numbers => running::attach(args, numbers),
     }
 }
 

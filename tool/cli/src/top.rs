@@ -7,6 +7,7 @@ mod view;
 
 use crate::args::TopArgs;
 use crate::exit::Exit;
+use crate::profile::meant::{MeantProcesses, meant};
 use crate::profile::{end_at_once, listen, show, shown};
 use crate::terminal::{as_typed, say};
 use history::History;
@@ -36,13 +37,13 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
     };
     let code = if std::io::stdout().is_terminal() { watch.run(&mut Picture::open()?) } else { watch.run(&mut Lists) };
     let (code, meant, has_quit) = (code?, watch.meant, watch.has_quit);
-    if args.pid.is_some() {
+    if !args.pid.is_empty() {
         end_at_once()?;
     }
     // The picture is gone by now.
     show(&shown(source.whole(), args.recorder.each_lock));
     match (meant, code) {
-        (Some(_), _) if has_quit || args.pid.is_some() => Ok(()),
+        (Some(_), _) if has_quit || !args.pid.is_empty() => Ok(()),
         (None, 0) => Ok(()),
         (Some(signal), _) => Err(Exit::Interrupted(signal)),
         (None, code) => {
@@ -57,17 +58,20 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
 
 /// What is watched, and a word about what it prints, or how it is seen.
 fn source(args: &TopArgs) -> Result<(Box<dyn Source>, String), Exit> {
-    let Some(pid) = args.pid else {
+    if args.pid.is_empty() {
         let output = match &args.output {
             Some(path) => format!("output: {}", path.display()),
             None => "output: thrown away, --output FILE keeps it".to_owned(),
         };
         return Ok((Box::new(Program::start(args)?), output));
-    };
-    match RecordedProcess::attach(args, pid)? {
+    }
+    let MeantProcesses { pids, notes } = meant(&args.pid, "top");
+    notes.iter().for_each(|note| say(&format!("note: {note}")));
+    match RecordedProcess::attach(args, &pids)? {
         Ok(recorded) => Ok((Box::new(recorded), "recorded in the process".to_owned())),
-        Err(_) => {
-            Ok((Box::new(TracedProcess::attach(args, pid)?), "seen from the kernel: waits that sleep".to_owned()))
+        Err(why) => {
+            let traced = TracedProcess::attach(args, &pids, &why)?;
+            Ok((Box::new(traced), "seen from the kernel: waits that sleep".to_owned()))
         }
     }
 }

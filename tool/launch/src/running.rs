@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 pub enum NotRecorded {
     /// No recorder is in it: it was not started by `ondeck run`, and has no locks that can record.
     NoRecorder,
-    /// Its memory may not be written.
+    /// Its memory may not be written, or is gone.
     NotAllowed(io::Error),
     /// Its recorder is of another version, whose recordings begin with these bytes.
     OtherVersion(u64),
@@ -51,7 +51,13 @@ impl fmt::Display for NotRecorded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotRecorded::NoRecorder => f.write_str("no recorder is in the process"),
-            NotRecorded::NotAllowed(error) => write!(f, "its memory may not be written: {error}"),
+            NotRecorded::NotAllowed(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                write!(f, "its memory may not be written: {error}")
+            }
+            NotRecorded::NotAllowed(error) if has_ended(error) => {
+                f.write_str("it has ended or has become another program meanwhile")
+            }
+            NotRecorded::NotAllowed(error) => write!(f, "it cannot be reached: {error}"),
             NotRecorded::OtherVersion(_) => f.write_str("the recorder in the process is of another version of ondeck"),
             NotRecorded::TooMuch(most) => write!(
                 f,
@@ -72,6 +78,13 @@ impl fmt::Display for NotRecorded {
 }
 
 impl std::error::Error for NotRecorded {}
+
+/// How the kernel answers about memory that is gone.
+fn has_ended(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotFound, UnexpectedEof, WriteZero};
+    const NO_PROCESS: i32 = 3;
+    matches!(error.kind(), NotFound | UnexpectedEof | WriteZero) || error.raw_os_error() == Some(NO_PROCESS)
+}
 
 /// A process with the recorder in it. Records until [`end`](Self::end). If it has not ended by the time when this is dropped, it
 /// will with its next lock, and removes its file.
@@ -177,6 +190,16 @@ impl RunningProcess {
     /// Whether another observer has come at the same time.
     pub fn has_another_observer(&self) -> bool {
         self.begun.iter().any(|at| !self.recorders[*at].is_observed_by(self.number))
+    }
+
+    /// Whether its memory is there no more: it has ended, or is about to, or has become another program.
+    pub fn is_gone(&self) -> bool {
+        self.recorders.iter().any(|recorder| recorder.memory.is_gone())
+    }
+
+    /// Whether it has become another program, of which nothing is recorded.
+    pub fn has_become_another_program(&self) -> bool {
+        self.recorders.iter().any(|recorder| recorder.memory.is_replaced())
     }
 
     /// Has it record no more, and says whether it does not. What it has recorded can be read then, in any case: a process that

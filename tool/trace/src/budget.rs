@@ -21,14 +21,15 @@ fn due(a_second: f64) -> u64 {
     PERIODS.into_iter().find(enough).unwrap_or(PERIODS[PERIODS.len() - 1])
 }
 
-/// The period for a process that runs already, as often as it sleeps now: the rings could be full before the first look.
-pub(crate) fn first(pid: u32) -> u64 {
+/// The period for processes that run already, as often as they sleep now: the rings could be full before the first look.
+pub(crate) fn first(pids: &[u32]) -> u64 {
     const LOOK: Duration = Duration::from_millis(20);
     /// A call to sleep, and one to wake.
     const CALLS: f64 = 2.0;
-    let (began, before) = (Instant::now(), sleeps(pid));
+    let sleeps = || pids.iter().map(|pid| sleeps(*pid)).sum::<u64>();
+    let (began, before) = (Instant::now(), sleeps());
     std::thread::sleep(LOOK);
-    due(CALLS * sleeps(pid).saturating_sub(before) as f64 / began.elapsed().as_secs_f64())
+    due(CALLS * sleeps().saturating_sub(before) as f64 / began.elapsed().as_secs_f64())
 }
 
 #[derive(Default)]
@@ -107,12 +108,12 @@ mod tests {
         let busy = std::process::Command::new("sh").args(["-c", "while :; do read -t 0 x; done"]).spawn();
         for child in [asleep, busy] {
             let mut child = child.unwrap();
-            assert_eq!(first(child.id()), 1);
+            assert_eq!(first(&[child.id()]), 1);
             child.kill().unwrap();
             child.wait().unwrap();
         }
         let napper = std::thread::spawn(|| (0..20_000).for_each(|_| std::thread::sleep(Duration::from_nanos(1))));
-        let found = (0..10).map(|_| first(std::process::id())).max();
+        let found = (0..10).map(|_| first(&[std::process::id()])).max();
         napper.join().unwrap();
         assert!(found > Some(1), "{found:?}");
     }

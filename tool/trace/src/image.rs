@@ -20,7 +20,7 @@ use crate::elf;
 use crate::in_time;
 use crate::maps::{self, Mapping, executable, without_mark};
 use crate::module::{Elf, Module};
-use crate::process::{parent, threads};
+use crate::process::{parent, window};
 use crate::tracer::now_ns;
 use crate::walk::{Cache, KnownWalks, Reads, Walker};
 use indexmap::IndexSet;
@@ -440,12 +440,6 @@ fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), 
             program again"
             .to_owned(),
     })
-}
-
-/// Under which number `/proc` shows what a process has.
-fn window(pid: u32) -> u32 {
-    let shows = |number: &u32| std::fs::read_link(format!("/proc/{number}/exe")).is_ok();
-    std::iter::once(pid).chain(threads(pid)).find(shows).unwrap_or(pid)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What is mapped into a process, and which of it is code.
 
+use crate::process::window;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -11,7 +12,7 @@ use std::path::Path;
 /// # Errors
 /// If they may not be read, or there is no such process.
 pub fn lines(pid: u32) -> io::Result<impl Iterator<Item = String>> {
-    let lines = BufReader::new(File::open(format!("/proc/{pid}/maps"))?).split(b'\n');
+    let lines = BufReader::new(File::open(format!("/proc/{}/maps", window(pid)))?).split(b'\n');
     Ok(lines.map_while(Result::ok).map(|line| String::from_utf8_lossy(&line).into_owned()))
 }
 

@@ -21,6 +21,19 @@ pub fn threads(pid: u32) -> Vec<u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// The process that a thread belongs to; of a process, its own number.
+pub fn process_of(thread: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// Under which number `/proc` shows what a process has: memory, files, words. If its first thread has ended, that is the number
+/// of another one.
+pub fn window(pid: u32) -> u32 {
+    let shows = |number: &u32| std::fs::read_link(format!("/proc/{number}/exe")).is_ok();
+    std::iter::once(pid).chain(threads(pid)).find(shows).unwrap_or(pid)
+}
+
 /// How often its threads have gone to sleep.
 pub(crate) fn sleeps(pid: u32) -> u64 {
     let of_thread = |thread: u32| -> Option<u64> {
@@ -38,13 +51,28 @@ pub fn bytes<const N: usize>(pid: u32, address: u64) -> Option<[u8; N]> {
 
 /// So many bytes of its memory from that address on, or fewer where the rest may not be read.
 pub fn memory(pid: u32, address: u64, n_bytes: usize) -> Option<Vec<u8>> {
+    memory_by(pid, address, n_bytes).or_else(|| {
+        let other = window(pid);
+        if other == pid { None } else { memory_by(other, address, n_bytes) }
+    })
+}
+
+/// The same by the number of one thread, which must not have ended.
+fn memory_by(thread: u32, address: u64, n_bytes: usize) -> Option<Vec<u8>> {
     let mut bytes = vec![0_u8; n_bytes];
     let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     // Page by page, as what is mapped may end before.
     let there: Vec<libc::iovec> = pages(address, bytes.len() as u64).collect();
     // SAFETY: `here` is room of ours, and the kernel checks the other process's memory.
     let n = unsafe {
-        libc::process_vm_readv(pid as libc::pid_t, &raw const here, 1, there.as_ptr(), there.len() as libc::c_ulong, 0)
+        libc::process_vm_readv(
+            thread as libc::pid_t,
+            &raw const here,
+            1,
+            there.as_ptr(),
+            there.len() as libc::c_ulong,
+            0,
+        )
     };
     bytes.truncate(usize::try_from(n).ok()?);
     Some(bytes)

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Watches the futex calls of a process, of its threads, and of all that they start.
+/// Watches the futex calls of processes, of their threads, and of all that they start.
 pub struct Tracer {
     points: Tracepoints,
     files: Files,
@@ -69,22 +69,25 @@ impl Tracer {
         Ok(tracer)
     }
 
-    /// For a process that runs already.
-    pub fn of_running(pid: u32, ring_bytes: usize) -> Result<Tracer, Refusal> {
-        if !Path::new(&format!("/proc/{pid}")).exists() {
-            return Err(Refusal::NoProcess(pid));
+    /// For processes that run already.
+    pub fn of_running(pids: &[u32], ring_bytes: usize) -> Result<Tracer, Refusal> {
+        if let Some(pid) = pids.iter().find(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            return Err(Refusal::NoProcess(*pid));
         }
         let mut tracer = Tracer::new()?;
-        tracer.plan = Plan::of_period(budget::first(pid));
-        tracer.open_all(pid, ring_bytes)?;
-        if tracer.rings.is_empty() {
-            return Err(Refusal::NoProcess(pid));
+        tracer.plan = Plan::of_period(budget::first(pids));
+        for pid in pids {
+            let n_before = tracer.rings.len() + tracer.events.len();
+            tracer.open_all(*pid, ring_bytes)?;
+            if tracer.rings.len() + tracer.events.len() == n_before {
+                return Err(Refusal::NoProcess(*pid));
+            }
+            tracer.images.at(*pid, now_ns());
         }
-        tracer.images.at(pid, now_ns());
         for event in tracer.rings.iter().map(|(_, event)| event).chain(&tracer.events) {
             event::enable(event)?;
         }
-        tracer.add_sleepers(pid);
+        pids.iter().for_each(|pid| tracer.add_sleepers(*pid));
         Ok(tracer)
     }
 

@@ -16,16 +16,26 @@ pub(crate) struct KernelArgs {
     #[arg(long, conflicts_with_all = ["lock", "rate", "exact", "budget", "order", "usdt", "library"])]
     pub(crate) futex: bool,
 
-    /// Profile a process that runs already
+    /// Profile a process that runs already, or several
     ///
     /// If it was started by `ondeck run`, or its locks are ondeck's with the feature `record`, the recorder in it is
     /// switched on, and off again at the end. `ondeck run --lock glibc` leaves a program its own locks. Any other process
     /// is watched from the kernel, as by --futex. It ends at Ctrl-C, with the process, or after the time of --for. The
     /// process runs on.
     ///
+    /// Put spaces or commas between several numbers. Processes that run already as children of PID are left out, unless
+    /// you give their numbers too.
+    ///
     /// Example: sudo ondeck profile --pid $(pidof server) --for 30s
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["lock", "usdt", "library"])]
-    pub(crate) pid: Option<u32>,
+    #[arg(
+        long,
+        value_name = "PID",
+        value_parser = clap::value_parser!(u32).range(1..),
+        value_delimiter = ',',
+        num_args = 1..,
+        conflicts_with_all = ["lock", "usdt", "library"]
+    )]
+    pub(crate) pid: Vec<u32>,
 
     /// Profile all processes of a control group that have the recorder, as a container's
     ///

@@ -10,16 +10,23 @@ const OF_PROGRAMS: [&str; 5] = ["output", "lock", "order", "library", "command"]
 
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {
-    /// Watch a process that runs already
+    /// Watch a process that runs already, or several
     ///
     /// It sees what `ondeck profile --pid` sees, and needs the same rights. If the process was started by `ondeck run`, or
     /// its locks are ondeck's with the feature `record`, its recorder is switched on until you quit. Any other process
     /// is watched from the kernel: every lock whose waiting threads sleep, in any language. The process runs on when
-    /// you quit.
+    /// you quit. Put spaces or commas between several numbers.
     ///
     /// Example: sudo ondeck top --pid $(pidof server)
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = OF_PROGRAMS)]
-    pub(crate) pid: Option<u32>,
+    #[arg(
+        long,
+        value_name = "PID",
+        value_parser = clap::value_parser!(u32).range(1..),
+        value_delimiter = ',',
+        num_args = 1..,
+        conflicts_with_all = OF_PROGRAMS
+    )]
+    pub(crate) pid: Vec<u32>,
 
     /// File for the program's standard output and standard error [default: they are thrown away]
     #[arg(short, long, value_name = "FILE")]

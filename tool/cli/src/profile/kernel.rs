@@ -3,6 +3,7 @@
 use super::outputs::Outputs;
 use super::recorded::Purpose;
 use super::run::{begun, exit_code, now_ns, refused};
+use super::running::NotBegun;
 use super::signals::{Orders, end_at_once, ignore_faults};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
@@ -10,6 +11,7 @@ use crate::terminal::{for_user, is_root, say};
 use ondeck_launch::give_own_number;
 use ondeck_profile::{FutexCollector, FutexSnapshot, Namer, is_alive};
 use ondeck_report::wording::typed;
+use ondeck_trace::process::window;
 use ondeck_trace::{PausedProcess, Refusal, Tracer, not_urgent};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -46,25 +48,38 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
     }
 }
 
-/// Watches a process that runs already.
-pub(super) fn attach(args: &ProfileArgs, pid: u32, outputs: Outputs) -> Result<(), Exit> {
+/// Watches processes that run already. `why` says of each why its recorder was not used, if that was tried.
+pub(super) fn attach(args: &ProfileArgs, pids: &[u32], outputs: Outputs, why: &[NotBegun]) -> Result<(), Exit> {
     let orders = Orders::of_ours()?;
-    let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
+    let tracer = running(pids, args.recorder.max_mb, why)?;
     // To attach to all threads takes a while.
-    let run = begun(&command_of(pid));
+    let run = begun(&pids.first().map(|pid| command_of(*pid)).unwrap_or_default());
+    let processes = processes(pids);
     say(&match args.kernel.length {
-        Some(_) => format!("watching process {pid}"),
-        None => format!("watching process {pid}; Ctrl-C stops watching and prints the list"),
+        Some(_) => format!("watching {processes}"),
+        None => format!("watching {processes}; Ctrl-C stops watching and prints the list"),
     });
     let mut watched = TracedProgram { collector: FutexCollector::new(tracer, run), orders, every: args.every };
     let until = args.kernel.length.map(|length| Instant::now() + length);
-    let mut life = Life::of(pid);
+    let mut lives: Vec<Life> = pids.iter().map(|pid| Life::of(*pid)).collect();
     let look = |orders: &mut Orders| {
         let (is_due, is_over) = orders.snapshot_and_end();
-        let is_over = is_over || until.is_some_and(|until| Instant::now() >= until) || !life.goes_on();
+        lives.retain_mut(Life::goes_on);
+        let is_over = is_over || until.is_some_and(|until| Instant::now() >= until) || lives.is_empty();
         (is_due, is_over.then_some(()))
     };
     watched.until(outputs, look, |()| None)
+}
+
+/// What tells of processes that run already. The error says why their recorders were not used, too.
+pub(crate) fn running(pids: &[u32], max_mb: u32, why: &[NotBegun]) -> Result<Tracer, Exit> {
+    Tracer::of_running(pids, ring_bytes(max_mb)).map_err(|refusal| neither(refusal, why))
+}
+
+/// `process 7`, `processes 7, 8`.
+pub(crate) fn processes(pids: &[u32]) -> String {
+    let word = if pids.len() == 1 { "process" } else { "processes" };
+    format!("{word} {}", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
 }
 
 /// Whether a process goes on. To look into `/proc` takes longer than to look at the kernel's memory, so it is not asked each time.
@@ -97,11 +112,27 @@ pub(crate) fn ring_bytes(max_mb: u32) -> usize {
 
 /// The error that says what helps.
 pub(crate) fn explain(refusal: Refusal) -> Exit {
+    neither(refusal, &[])
+}
+
+/// The same of processes whose recorders were not used either: `why` says why.
+fn neither(refusal: Refusal, why: &[NotBegun]) -> Exit {
     if refusal.is_wish() {
         return Exit::Usage(refusal.to_string());
     }
     let command = typed(&std::env::args_os().collect::<Vec<OsString>>());
-    Exit::Failed(for_user(&explained(&refusal, is_root(), &command)))
+    Exit::Failed(for_user(&explained_both(&refusal, why, is_root(), &command)))
+}
+
+fn explained_both(refusal: &Refusal, why: &[NotBegun], is_root: bool, command: &str) -> String {
+    // Who may not look into a process may not watch it either, whatever else is missing for that.
+    if let Some(first) = why.iter().find(|why| why.is_forbidden) {
+        let run = if is_root { String::new() } else { format!(". Run this as root: sudo {command}") };
+        return format!("process {} cannot be recorded: {}{run}", first.pid, first.why);
+    }
+    let of_each = why.iter().map(|why| format!("process {} cannot be recorded: {}. ", why.pid, why.why));
+    let besides = if why.is_empty() { "" } else { "From the kernel it cannot be seen either: " };
+    format!("{}{besides}{}", of_each.collect::<String>(), explained(refusal, is_root, command))
 }
 
 fn explained(refusal: &Refusal, is_root: bool, command: &str) -> String {
@@ -116,7 +147,7 @@ fn explained(refusal: &Refusal, is_root: bool, command: &str) -> String {
 
 /// What was typed to start a process.
 pub(crate) fn command_of(pid: u32) -> Vec<String> {
-    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = std::fs::read(format!("/proc/{}/cmdline", window(pid))).unwrap_or_default();
     let words = words.strip_suffix(&[0]).unwrap_or(&words).split(|byte| *byte == 0);
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
@@ -216,5 +247,16 @@ mod tests {
         let text = explained(Refusal::Unreadable, true);
         assert!(text.contains("root already") && !text.contains("sudo"), "{text}");
         assert_eq!(explained(Refusal::Sealed, true), Refusal::Sealed.to_string());
+    }
+
+    #[test]
+    fn what_was_wrong_with_the_recorder_is_said_too() {
+        let why = |is_forbidden| [NotBegun { pid: 7, why: "it was so".to_owned(), is_forbidden, is_observed: false }];
+        let told = |is_forbidden| explained_both(&Refusal::NoTracefs, &why(is_forbidden), false, "ondeck top --pid 7");
+        let text = told(false);
+        assert!(text.contains("process 7") && text.contains("it was so") && text.contains("not mounted"), "{text}");
+        let text = told(true);
+        assert!(text.contains("process 7") && text.contains("it was so") && !text.contains("mount"), "{text}");
+        assert!(text.ends_with("Run this as root: sudo ondeck top --pid 7"), "{text}");
     }
 }

@@ -2,92 +2,116 @@
 //! again.
 
 use super::kernel::{self, Life, command_of};
+use super::meant::{MeantProcesses, meant};
 use super::outputs::Outputs;
 use super::place::{Content, Place};
 use super::run::{begun, now_ns};
 use super::signals::{Orders, end_at_once};
 use crate::args::{ProfileArgs, RecorderArgs};
 use crate::exit::Exit;
-use crate::terminal::say;
+use crate::terminal::{is_root, say};
 use ondeck_launch::running::{NotRecorded, RunningProcess};
 use ondeck_profile::Collector;
+use ondeck_trace::Refusal;
+use ondeck_trace::process::window;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Records a process, or watches it from the kernel if that cannot be.
-pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
+/// Records processes, or watches them from the kernel if none can be recorded.
+pub(super) fn attach(args: &ProfileArgs, numbers: &[u32]) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
+    let MeantProcesses { pids, notes } = meant(numbers, "profile");
+    for note in notes {
+        say(&format!("note: {note}"));
+        outputs.note(note);
+    }
     if args.kernel.futex {
-        return kernel::attach(args, pid, outputs);
+        return kernel::attach(args, &pids, outputs, &[]);
     }
     let orders = Orders::of_ours()?;
-    match RecordedProcesses::of_process(&args.recorder, pid)? {
-        Ok(recorded) => recorded.watch(args, &orders, outputs),
+    match RecordedProcesses::of(&args.recorder, &pids)? {
+        Ok((recorded, others)) => {
+            others.iter().for_each(|other| outputs.note(other.left_out()));
+            recorded.watch(args, &orders, outputs)
+        }
         Err(why) if args.recorder.order => {
-            Err(Exit::Failed(format!("--order: the kernel sees no order of locks, and {why}")))
+            let why: Vec<String> = why.iter().map(NotBegun::watched).collect();
+            Err(Exit::Failed(format!("--order: the kernel sees no order of locks, and {}", why.join("; "))))
         }
         Err(why) => {
             drop(orders);
-            outputs.note(why.clone());
+            why.iter().for_each(|why| outputs.note(why.watched()));
             let given = args.recorder.given();
             if !given.is_empty() {
                 outputs.note(format!("{} had no effect: the recorder was not used", given.join(" and ")));
             }
-            kernel::attach(args, pid, outputs).map_err(|exit| with_reason(exit, pid, &why))
+            kernel::attach(args, &pids, outputs, &why)
         }
     }
-}
-
-/// Where the kernel's view is refused too, it is said why that was needed.
-fn with_reason(exit: Exit, pid: u32, why: &str) -> Exit {
-    let reason = why.strip_prefix(&watched(pid)).unwrap_or(why);
-    match exit {
-        Exit::Failed(text) => Exit::Failed(format!("{text}. Process {pid} is not recorded, because {reason}")),
-        exit => exit,
-    }
-}
-
-fn watched(pid: u32) -> String {
-    format!("process {pid} was watched from the kernel: ")
 }
 
 /// Records all processes of a cgroup that have the recorder.
 pub(super) fn attach_to_cgroup(args: &ProfileArgs, name: &str) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
     let pids = of_cgroup(name);
-    let Some(first) = pids.first() else {
+    if pids.is_empty() {
         let what = "no process is in such a control group; accepted: a path as /proc/PID/cgroup has it, or one of its parts, \
             such as a container's id";
         return Err(Exit::Usage(format!("--cgroup {name}: {what}")));
-    };
-    let orders = Orders::of_ours()?;
-    let mut recorded = RecordedProcesses::new(&command_of(*first));
-    let mut others = Vec::new();
-    for (pid, begun) in begin_all(&args.recorder, &pids) {
-        match begun? {
-            Ok((process, place)) => recorded.add(pid, process, place),
-            Err(why) => others.push(format!("process {pid} is not recorded: {why}")),
-        }
     }
+    let orders = Orders::of_ours()?;
+    let (recorded, others) = RecordedProcesses::begin(&args.recorder, &pids)?;
     if recorded.processes.is_empty() {
+        let others: Vec<String> = others.iter().map(NotBegun::left_out).collect();
         return Err(Exit::Failed(format!("--cgroup {name}: {}", others.join("; "))));
     }
-    others.into_iter().for_each(|why| outputs.note(why));
+    others.iter().for_each(|other| outputs.note(other.left_out()));
     recorded.watch(args, &orders, outputs)
 }
 
 /// A process that records, or why it does not.
-type Begun = Result<Result<(RunningProcess, Place), String>, Exit>;
+type Begun = Result<Result<(RunningProcess, Place), NotBegun>, Exit>;
+
+/// A process that does not record, and why.
+pub(crate) struct NotBegun {
+    pub(crate) pid: u32,
+    pub(crate) why: String,
+    /// Whether it is for want of a right.
+    pub(crate) is_forbidden: bool,
+    /// Whether another `ondeck` records it.
+    pub(crate) is_observed: bool,
+}
+
+impl NotBegun {
+    fn of(pid: u32, why: &NotRecorded) -> Self {
+        let is_forbidden = matches!(why, NotRecorded::NotAllowed(error) if error.kind() == ErrorKind::PermissionDenied);
+        let more = if is_forbidden { for_the_right(pid) } else { for_more(why).to_owned() };
+        let is_observed = matches!(why, NotRecorded::Observed);
+        NotBegun { pid, why: format!("{why}{more}"), is_forbidden, is_observed }
+    }
+
+    pub(crate) fn left_out(&self) -> String {
+        format!("process {} is not recorded: {}", self.pid, self.why)
+    }
+
+    fn watched(&self) -> String {
+        format!("process {} was watched from the kernel: {}", self.pid, self.why)
+    }
+}
 
 /// Switches the recorder of a process on. The inner error says why that cannot be.
 fn begin(args: &RecorderArgs, pid: u32) -> Begun {
-    let told = |why: NotRecorded| format!("{why}{}", for_more(&why));
+    let told = |why: NotRecorded| NotBegun::of(pid, &why);
     let mut process = match RunningProcess::find(pid) {
         Ok(process) => process,
         Err(why) => return Ok(Err(told(why))),
     };
-    let place = match Place::for_process(pid, args.max_mb, process.n_recorders()) {
+    // Its files are shown there.
+    let place = match Place::for_process(window(pid), args.max_mb, process.n_recorders()) {
         Ok(place) => place,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err(NotBegun { pid, why, is_forbidden: false, is_observed: false })),
     };
     let Some(options) = args.options(&place.inside) else {
         return Err(Exit::Failed(format!("{}: the path is too long", place.inside.display())));
@@ -118,14 +142,27 @@ fn for_more(why: &NotRecorded) -> &'static str {
             ". Started by `ondeck run --lock glibc -- PROGRAM` it can be recorded, and this list would tell who holds the locks, \
              for how long, and waits that do not sleep"
         }
-        NotRecorded::NotAllowed(_) => {
-            ". Root may, or who has the capabilities CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID and CAP_SETGID"
-        }
         NotRecorded::Filtered(_) => {
             ". To record it from its start, use `ondeck profile -- PROGRAM`, and have its filter allow the system calls of a \
              recorded thread (docs/pthread.md)"
         }
         _ => "",
+    }
+}
+
+/// What gives the right to look into a process, as far as we know what is missing.
+fn for_the_right(pid: u32) -> String {
+    const RIGHTS: &str =
+        "Root may, or who has the capabilities CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID and CAP_SETGID";
+    let owner = std::fs::metadata(format!("/proc/{pid}")).map(|about| about.uid()).ok();
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    if is_root() || owner != Some(rustix::process::geteuid().as_raw()) {
+        let whose = if is_root() { "" } else { ". It belongs to another user" };
+        return format!("{whose}. {RIGHTS}");
+    }
+    match scope.trim() {
+        "" | "0" => format!(". It is yours, but has forbidden that or has other rights than you. {RIGHTS}"),
+        scope => format!(". It is yours, but kernel.yama.ptrace_scope is {scope}. {RIGHTS}"),
     }
 }
 
@@ -185,31 +222,63 @@ pub(crate) struct Ended {
 /// Processes that record, and what they have recorded.
 pub(crate) struct RecordedProcesses {
     processes: Vec<(u32, RunningProcess, Place)>,
+    /// Those that go on.
+    lives: Vec<(u32, Life)>,
+    last_look: Instant,
+    /// The longest time between two looks.
+    stood_still: Duration,
+    /// Up to when something is known, if the recording was cut short.
+    recorded_until: Option<u64>,
     pub(crate) collector: Collector,
 }
 
 impl RecordedProcesses {
     fn new(command: &[String]) -> Self {
-        RecordedProcesses { processes: Vec::new(), collector: Collector::of_running(begun(command)) }
+        let collector = Collector::of_running(begun(command));
+        RecordedProcesses {
+            processes: Vec::new(),
+            lives: Vec::new(),
+            last_look: Instant::now(),
+            stood_still: Duration::ZERO,
+            recorded_until: None,
+            collector,
+        }
     }
 
-    /// Switches the recorder of one process on. The inner error says why it must be watched from the kernel.
-    pub(crate) fn of_process(args: &RecorderArgs, pid: u32) -> Result<Result<Self, String>, Exit> {
-        let mut recorded = Self::new(&command_of(pid));
-        match begin(args, pid)? {
-            Ok((process, place)) => {
-                recorded.add(pid, process, place);
-                Ok(Ok(recorded))
-            }
-            Err(why) if why == NotRecorded::Observed.to_string() => Err(Exit::Failed(format!("process {pid}: {why}"))),
-            Err(why) => Ok(Err(watched(pid) + &why)),
+    /// Switches the recorders of processes on, and gives those that do not record, too. The inner error says of each why all must
+    /// be watched from the kernel.
+    pub(crate) fn of(args: &RecorderArgs, pids: &[u32]) -> Result<Result<(Self, Vec<NotBegun>), Vec<NotBegun>>, Exit> {
+        if let Some(pid) = pids.iter().find(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            return Err(kernel::explain(Refusal::NoProcess(*pid)));
         }
+        let (recorded, others) = Self::begin(args, pids)?;
+        if !recorded.processes.is_empty() {
+            return Ok(Ok((recorded, others)));
+        }
+        match others.iter().find(|other| other.is_observed) {
+            Some(NotBegun { pid, why, .. }) => Err(Exit::Failed(format!("process {pid}: {why}"))),
+            None => Ok(Err(others)),
+        }
+    }
+
+    /// Those that record, and the others.
+    fn begin(args: &RecorderArgs, pids: &[u32]) -> Result<(Self, Vec<NotBegun>), Exit> {
+        let mut recorded = Self::new(&pids.first().map(|pid| command_of(*pid)).unwrap_or_default());
+        let mut others = Vec::new();
+        for (pid, begun) in begin_all(args, pids) {
+            match begun? {
+                Ok((process, place)) => recorded.add(pid, process, place),
+                Err(why) => others.push(why),
+            }
+        }
+        Ok((recorded, others))
     }
 
     fn add(&mut self, pid: u32, process: RunningProcess, place: Place) {
         self.collector.looks_at(pid, &place.path());
         self.collector.take(now_ns());
         self.processes.push((pid, process, place));
+        self.lives.push((pid, Life::of(pid)));
     }
 
     /// Reads what is recorded until the time is over, the processes end, or somebody wants us to.
@@ -218,21 +287,11 @@ impl RecordedProcesses {
         say(&self.what_is_done(args.kernel.length.is_some()));
         let until = args.kernel.length.map(|length| Instant::now() + length);
         let mut next = args.every.map(|every| Instant::now() + every);
-        let mut lives: Vec<(u32, Life)> = self.processes.iter().map(|(pid, ..)| (*pid, Life::of(*pid))).collect();
-        let (mut last_look, mut stood_still, mut recorded_until) = (Instant::now(), Duration::ZERO, None);
         loop {
-            stood_still = stood_still.max(last_look.elapsed());
-            last_look = Instant::now();
             self.collector.take(now_ns());
             let (is_wanted, is_over) = orders.snapshot_and_end();
-            lives.retain_mut(|(_, life)| life.goes_on());
-            if self.is_cut_short(&mut lives) {
-                let has_another = self.processes.iter().any(|(_, process, _)| process.has_another_observer());
-                outputs.note(cut_short(has_another, stood_still));
-                recorded_until = Some(self.collector.recorded_until());
-                break;
-            }
-            if is_over || until.is_some_and(|until| Instant::now() >= until) || lives.is_empty() {
+            let is_over = is_over || until.is_some_and(|until| Instant::now() >= until);
+            if self.have_ended(|note| outputs.note(note)) || is_over {
                 break;
             }
             if is_wanted || next.is_some_and(|next| Instant::now() >= next) {
@@ -244,18 +303,29 @@ impl RecordedProcesses {
         }
         let (ended, _contents) = self.end();
         end_at_once()?;
-        outputs.write_all(self.collector.profile(recorded_until.unwrap_or(ended)))
+        outputs.write_all(self.collector.profile(self.recorded_until.unwrap_or(ended)))
     }
 
-    /// Whether one of the processes that go on does not record any more.
-    fn is_cut_short(&self, lives: &mut Vec<(u32, Life)>) -> bool {
-        let mut ended = self.processes.iter().filter(|(_, process, _)| !process.goes_on()).peekable();
-        if ended.peek().is_none() {
-            return false;
-        }
-        // One that has ended just now records no more either.
+    /// Whether there is no more to record, which may need a note.
+    pub(crate) fn have_ended(&mut self, mut note: impl FnMut(String)) -> bool {
+        let stood_still = self.stood_still.max(self.last_look.elapsed());
+        (self.stood_still, self.last_look) = (stood_still, Instant::now());
+        let RecordedProcesses { processes, lives, .. } = self;
         lives.retain_mut(|(_, life)| life.goes_on());
-        ended.any(|(pid, ..)| lives.iter().any(|(living, _)| living == pid))
+        for (pid, process, _) in processes.iter().filter(|(_, process, _)| !process.goes_on()) {
+            if !lives.iter().any(|(living, _)| living == pid) {
+                continue;
+            }
+            if process.has_become_another_program() {
+                note(replaced(*pid));
+                lives.retain(|(living, _)| living != pid);
+            } else if !process.is_gone() {
+                note(cut_short(process.has_another_observer(), stood_still));
+                self.recorded_until = Some(self.collector.recorded_until());
+                return true;
+            }
+        }
+        lives.is_empty()
     }
 
     /// Switches the recorders off, and says when that was. Names take a while: from here on nothing needs the directories, so
@@ -276,11 +346,20 @@ impl RecordedProcesses {
     }
 
     fn what_is_done(&self, has_end: bool) -> String {
-        let pids: Vec<String> = self.processes.iter().map(|(pid, ..)| pid.to_string()).collect();
-        let processes = if pids.len() == 1 { "process" } else { "processes" };
+        let pids: Vec<u32> = self.processes.iter().map(|(pid, ..)| *pid).collect();
         let how_to_end = if has_end { "" } else { "; Ctrl-C stops recording and prints the list" };
-        format!("recording {processes} {}{how_to_end}", pids.join(", "))
+        format!("recording {}{how_to_end}", kernel::processes(&pids))
     }
+}
+
+/// What is said of a process that is another program now.
+fn replaced(pid: u32) -> String {
+    let program = command_of(pid).into_iter().next().unwrap_or_default();
+    let program = if program.is_empty() { String::new() } else { format!(", {program}") };
+    format!(
+        "process {pid} became another program{program}, while it was recorded. The list has what it did before. To record \
+         the other program, give the same number again"
+    )
 }
 
 #[cfg(test)]

@@ -2,14 +2,13 @@
 
 use crate::args::TopArgs;
 use crate::exit::Exit;
-use crate::profile::kernel::{Life, command_of, explain, ring_bytes};
-use crate::profile::running::RecordedProcesses;
+use crate::profile::kernel::{self, Life, command_of};
+use crate::profile::running::{NotBegun, RecordedProcesses};
 use crate::profile::{Directory, begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_launch::{give_own_number, prepare};
 use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
 use ondeck_report::output::OutFile;
 use ondeck_rounds::RunningProcess;
-use ondeck_trace::Tracer;
 use std::io::IsTerminal;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -76,7 +75,7 @@ fn redirect(command: &mut Command, args: &TopArgs) -> Result<(), Exit> {
 
 impl Source for Program {
     fn title(&self) -> String {
-        titled(&self.name, self.running.pid())
+        titled(&self.name, &[self.running.pid().unsigned_abs()])
     }
 
     fn poll(&mut self) -> Option<i32> {
@@ -114,10 +113,10 @@ impl Source for Program {
     }
 }
 
-/// A program's name, without its directories, and its process.
-fn titled(name: &str, pid: impl std::fmt::Display) -> String {
+/// A program's name, without its directories, and its processes.
+fn titled(name: &str, pids: &[u32]) -> String {
     let name = name.rsplit('/').next().unwrap_or_default();
-    format!("{} (process {pid})", ondeck_report::wording::plain(name))
+    format!("{} ({})", ondeck_report::wording::plain(name), kernel::processes(pids))
 }
 
 impl Drop for Program {
@@ -131,32 +130,39 @@ impl Drop for Program {
     }
 }
 
-/// A process that runs already, whose recorder we have switched on. It runs on when we go.
+/// Processes that run already, whose recorders we have switched on. They run on when we go.
 pub(super) struct RecordedProcess {
     name: String,
-    pid: u32,
+    pids: Vec<u32>,
     recorded: RecordedProcesses,
-    life: Life,
+    /// What is to be said at the end.
+    notes: Vec<String>,
     is_left: bool,
 }
 
 impl RecordedProcess {
-    /// The inner error says why it can be watched from the kernel only.
-    pub(super) fn attach(args: &TopArgs, pid: u32) -> Result<Result<RecordedProcess, String>, Exit> {
-        let name = command_of(pid).into_iter().next().unwrap_or_default();
-        let of = |recorded| RecordedProcess { name, pid, recorded, life: Life::of(pid), is_left: false };
-        Ok(RecordedProcesses::of_process(&args.recorder, pid)?.map(of))
+    /// The inner error says why they can be watched from the kernel only.
+    pub(super) fn attach(args: &TopArgs, pids: &[u32]) -> Result<Result<RecordedProcess, Vec<NotBegun>>, Exit> {
+        let name = name_of(pids);
+        let of = |(recorded, others): (RecordedProcesses, Vec<NotBegun>)| {
+            let is_recorded = |pid: &u32| others.iter().all(|other| other.pid != *pid);
+            let pids = pids.iter().copied().filter(is_recorded).collect();
+            let notes = others.iter().map(NotBegun::left_out).collect();
+            RecordedProcess { name, pids, recorded, notes, is_left: false }
+        };
+        Ok(RecordedProcesses::of(&args.recorder, pids)?.map(of))
     }
 }
 
 impl Source for RecordedProcess {
     fn title(&self) -> String {
-        titled(&self.name, self.pid)
+        titled(&self.name, &self.pids)
     }
 
     fn poll(&mut self) -> Option<i32> {
         self.recorded.collector.take(now_ns());
-        (self.is_left || !self.life.goes_on()).then_some(0)
+        let have_ended = self.recorded.have_ended(|note| self.notes.push(note));
+        (self.is_left || have_ended).then_some(0)
     }
 
     fn watch(&mut self) {
@@ -172,7 +178,9 @@ impl Source for RecordedProcess {
 
     fn whole(&mut self) -> Profile {
         let (ended, _contents) = self.recorded.end();
-        self.recorded.collector.profile(ended)
+        let mut profile = self.recorded.collector.profile(ended);
+        profile.notes.append(&mut self.notes);
+        profile
     }
 
     fn quitting(&self) -> &'static str {
@@ -184,34 +192,41 @@ impl Source for RecordedProcess {
     }
 }
 
-/// A process that runs already, seen from the kernel. It runs on when we go.
+/// What was typed to start the first of these processes.
+fn name_of(pids: &[u32]) -> String {
+    pids.first().and_then(|pid| command_of(*pid).into_iter().next()).unwrap_or_default()
+}
+
+/// Processes that run already, seen from the kernel. They run on when we go.
 pub(super) struct TracedProcess {
     name: String,
-    pid: u32,
+    pids: Vec<u32>,
     collector: FutexCollector,
     namer: Namer,
-    life: Life,
+    lives: Vec<Life>,
     is_left: bool,
 }
 
 impl TracedProcess {
-    pub(super) fn attach(args: &TopArgs, pid: u32) -> Result<TracedProcess, Exit> {
-        let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
-        let run = begun(&command_of(pid));
-        let name = run.command.first().cloned().unwrap_or_default();
+    /// `why` says why their recorders are not used.
+    pub(super) fn attach(args: &TopArgs, pids: &[u32], why: &[NotBegun]) -> Result<TracedProcess, Exit> {
+        let tracer = kernel::running(pids, args.recorder.max_mb, why)?;
+        let run = begun(&pids.first().map(|pid| command_of(*pid)).unwrap_or_default());
         let (collector, namer) = (FutexCollector::new(tracer, run), Namer::default());
-        Ok(TracedProcess { name, pid, collector, namer, life: Life::of(pid), is_left: false })
+        let lives = pids.iter().map(|pid| Life::of(*pid)).collect();
+        Ok(TracedProcess { name: name_of(pids), pids: pids.to_vec(), collector, namer, lives, is_left: false })
     }
 }
 
 impl Source for TracedProcess {
     fn title(&self) -> String {
-        titled(&self.name, self.pid)
+        titled(&self.name, &self.pids)
     }
 
     fn poll(&mut self) -> Option<i32> {
         self.collector.take();
-        (self.is_left || !self.life.goes_on()).then_some(0)
+        self.lives.retain_mut(Life::goes_on);
+        (self.is_left || self.lives.is_empty()).then_some(0)
     }
 
     fn watch(&mut self) {

@@ -261,6 +261,49 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
 }
 
 /// Some hundred thousand times a second: each wait is counted, from where most wait, and the list says how that is known.
+/// Two processes at once, of which one has no first thread any more, and is meant by another one's number.
+#[test]
+fn several_processes_that_run_are_watched() {
+    if !may_trace() {
+        return;
+    }
+    let program = compiled("server.c", &[]);
+    let begin = |argument: &str| {
+        let mut server = Command::new(&program);
+        let mut child = server.arg(argument).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        until_it_says_so(&mut child);
+        child
+    };
+    let servers = [begin("usual"), begin("leaves")];
+    let [first, second] = servers.each_ref().map(|server| server.id().to_string());
+    let threads = std::fs::read_dir(format!("/proc/{second}/task")).unwrap();
+    let threads = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap());
+    let thread = threads.into_iter().find(|thread| *thread != second).unwrap();
+    let (profile, run) = profiled(&["--futex", "--pid", &first, &thread, "--for", "700ms"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        profile.notes.iter().any(|note| note.contains(&format!("a thread of process {second}"))),
+        "{:?}",
+        profile.notes
+    );
+    for pid in [&first, &second] {
+        let at = profile.processes.iter().position(|process| process.pid.to_string() == **pid);
+        let at = at.unwrap_or_else(|| panic!("{pid}: {:?}", profile.processes));
+        let is_its = |lock: &&ondeck_profile::Lock| lock.process as usize == at && lock.name == "table";
+        let lock = profile.locks.iter().find(is_its);
+        assert!(lock.is_some_and(|lock| lock.wait_ns > 50e6), "{pid}: {:?}", profile.locks);
+    }
+    for mut server in servers {
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+}
+
+fn until_it_says_so(child: &mut std::process::Child) {
+    let mut line = [0; 6];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+}
+
 #[test]
 fn of_a_process_that_calls_very_often_no_wait_is_lost() {
     if !may_trace() {

@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::support::programs::{compiled, library, profiled, skipped};
-use crate::support::{Scratch, built, command, failed, ondeck, recording_example, until};
+use crate::support::{Scratch, built, command, failed, ondeck, recording_example, run as finished, until};
 use ondeck_profile::{Profile, State};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -176,6 +176,115 @@ fn what_cannot_be_recorded_is_said_with_what_to_do() {
         }
         server.end();
     }
+}
+
+/// Then the kernel shows what the process has under the numbers of the other threads only.
+#[test]
+fn a_program_whose_first_thread_has_ended_is_recorded() {
+    let server = Server::with("glibc", &["leaves"]);
+    until("the thread has ended", || {
+        std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap().contains("State:\tZ")
+    });
+    let (profile, run) = profiled(&["--pid", &server.pid(), "--for", "700ms"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_named(&profile, "rebuild");
+    assert_eq!(profile.notes.len(), 0, "{:?}", profile.notes);
+    assert!(profile.command.iter().any(|word| word.ends_with("leaves")), "{:?}", profile.command);
+    server.end();
+}
+
+#[test]
+fn the_number_of_a_thread_means_its_process() {
+    let server = Server::with("glibc", &[]);
+    let threads = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
+    let threads = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap());
+    let thread = threads.into_iter().find(|thread| *thread != server.pid()).unwrap();
+    let (profile, run) = profiled(&["--pid", &thread, "--for", "700ms"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_named(&profile, "rebuild");
+    let note = format!("{thread} is a thread of process {}", server.pid());
+    assert!(profile.notes.len() == 1 && profile.notes[0].starts_with(&note), "{:?}", profile.notes);
+    server.end();
+}
+
+#[test]
+fn a_program_that_becomes_another_one_is_listed_as_far_as_it_went() {
+    let mut server = Server::with("glibc", &["becomes"]);
+    let json = Scratch::new();
+    let json = json.path("profile.json");
+    let flags = ["profile", "--format", "json", "--out", &json, "--pid", &server.pid(), "--for", "60s"];
+    let mut observer = command(&flags).stderr(Stdio::null()).spawn().unwrap();
+    let maps = || std::fs::read_to_string(format!("/proc/{}/maps", server.pid())).unwrap();
+    until("it records", || maps().contains(".ondeck"));
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    server.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    // Nothing more is recorded, so it does not take until the end of that time.
+    assert_eq!(observer.wait().unwrap().code(), Some(0));
+    let profile = ondeck_profile::json::from_json(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_named(&profile, "rebuild");
+    let note = format!("process {} became another program", server.pid());
+    assert!(profile.notes.iter().any(|text| text.starts_with(&note)), "{:?}", profile.notes);
+    assert!(profile.notes.iter().all(|text| !text.contains("cut short")), "{:?}", profile.notes);
+    let mut line = String::new();
+    BufReader::new(server.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "begun\n");
+    server.end();
+}
+
+#[test]
+fn several_numbers_are_several_processes() {
+    let servers = [Server::with("glibc", &[]), Server::with("ondeck", &[])];
+    let [first, second] = servers.each_ref().map(Server::pid);
+    let both = format!("{first},{second}");
+    for numbers in [&[first.as_str(), &second][..], &[&both]] {
+        let (profile, run) = profiled(&[&["--pid"], numbers, &["--for", "700ms"]].concat());
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let mut pids: Vec<String> = profile.processes.iter().map(|process| process.pid.to_string()).collect();
+        pids.sort();
+        let mut expected = vec![first.clone(), second.clone()];
+        expected.sort();
+        assert_eq!(pids, expected, "{:?}", profile.notes);
+    }
+    let refused = ondeck(&["profile", "--pid", &first, "4194999", "--for", "1s"]);
+    failed(&refused, 2, &["--pid 4194999", "no such process"]);
+    servers.into_iter().for_each(Server::end);
+}
+
+/// The parent of workers uses no lock itself.
+#[test]
+fn the_workers_of_a_server_are_named_with_a_command_that_records_them() {
+    let server = Server::with("glibc", &["workers"]);
+    let run = ondeck(&["profile", "--pid", &server.pid(), "--for", "100ms"]);
+    let note = run.stderr.lines().find_map(|line| line.split_once("--pid ")).map(|(_, numbers)| numbers.to_owned());
+    let numbers = note.unwrap_or_else(|| panic!("{}", run.stderr));
+    let workers: Vec<&str> = numbers.split(',').skip(1).collect();
+    assert!(numbers.starts_with(&server.pid()) && workers.len() == 2, "{numbers}");
+    let (profile, run) = profiled(&["--pid", &numbers, "--for", "700ms"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let recorded = |worker: &&str| profile.processes.iter().any(|process| process.pid.to_string() == **worker);
+    assert!(workers.iter().all(recorded), "{:?}", profile.notes);
+    assert!(profile.locks.iter().any(|lock| lock.name == "table" && lock.wait_ns > 100e6), "{:?}", profile.locks);
+    server.end();
+}
+
+/// Whoever may not look into a process hears that, and not what else would be missing to watch it.
+#[test]
+fn another_users_process_is_refused_for_want_of_rights() {
+    // SAFETY: always may be called.
+    if unsafe { libc::geteuid() } != 0 {
+        return skipped("root");
+    }
+    let server = Server::with("glibc", &[]);
+    let scratch = Scratch::new();
+    let program = scratch.path("ondeck");
+    std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &program).unwrap();
+    for word in ["profile", "top"] {
+        let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups", &program, word, "--pid", &server.pid()];
+        let run = finished(Command::new("setpriv").args(nobody));
+        failed(&run, 1, &[&server.pid(), "belongs to another user", "CAP_SYS_PTRACE", "sudo", word]);
+        assert!(!run.stderr.contains("tracepoints"), "{}", run.stderr);
+    }
+    server.end();
 }
 
 #[test]

@@ -1,8 +1,11 @@
 // Runs until it is told to end: `rebuild` sleeps for 2 ms with `table`, and `look_up` waits for it. Another lock is always free.
 // With `forks`, each thread forks meanwhile, and the children lock too. With `sleeps` nobody locks, with `seldom` somebody each
-// second. With `child` all this is in a child that has not locked yet when it is told to end.
+// second. With `child` all this is in a child that has not locked yet when it is told to end. With `leaves` the first thread ends
+// before the others. With `becomes` it becomes the same program, without arguments, when it is told to end for the first time. With
+// `workers` two children do all this, and their parent waits for them.
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,8 +77,50 @@ static void *reader(void *nothing)
     return nothing;
 }
 
+static void *finish(void *nothing)
+{
+    puts("begun");
+    fflush(stdout);
+    getchar();
+    pthread_mutex_lock(&table);
+    printf("%s\n", n_entries > 0 || sleeps ? "ended" : "nothing done");
+    exit(0);
+    return nothing;
+}
+
+// Two that live until their parent has told them to end.
+static int parent_of_workers(void)
+{
+    int ends[2], status = 0;
+    pid_t pids[2];
+    if (pipe(ends) != 0)
+        return 8;
+    for (int i = 0; i < 2; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            pthread_t thread;
+            char byte;
+            close(ends[1]);
+            for (int j = 0; j < 3; j++)
+                pthread_create(&thread, NULL, j == 0 ? builder : reader, NULL);
+            _exit(read(ends[0], &byte, 1) != 0);
+        }
+    }
+    printf("begun\n");
+    fflush(stdout);
+    getchar();
+    close(ends[1]);
+    for (int i = 0; i < 2; i++)
+        if (waitpid(pids[i], &status, 0) != pids[i] || status != 0)
+            return 9;
+    puts("ended");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "workers") == 0)
+        return parent_of_workers();
     forks = argc > 1 && strcmp(argv[1], "forks") == 0;
     sleeps = argc > 1 && strcmp(argv[1], "sleeps") == 0;
     seldom = argc > 1 && strcmp(argv[1], "seldom") == 0;
@@ -93,10 +138,16 @@ int main(int argc, char **argv)
         pthread_create(&thread, NULL, sleeper, NULL);
     for (int i = 0; i < 3 && !sleeps && !seldom; i++)
         pthread_create(&thread, NULL, i == 0 ? builder : reader, NULL);
-    puts("begun");
-    fflush(stdout);
-    getchar();
-    pthread_mutex_lock(&table);
-    printf("%s\n", n_entries > 0 || sleeps ? "ended" : "nothing done");
-    return 0;
+    if (argc > 1 && strcmp(argv[1], "leaves") == 0) {
+        pthread_create(&thread, NULL, finish, NULL);
+        pthread_exit(NULL);
+    }
+    if (argc > 1 && strcmp(argv[1], "becomes") == 0) {
+        puts("begun");
+        fflush(stdout);
+        getchar();
+        execl(argv[0], argv[0], (char *)0);
+        return 7;
+    }
+    finish(NULL);
 }

@@ -9,7 +9,9 @@ use ondeck_record::control::Control;
 use ondeck_record::layout::MAGIC;
 use ondeck_record::read::outside::{Budget, Share};
 use ondeck_trace::maps;
+use ondeck_trace::process::window;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
@@ -20,6 +22,7 @@ type Header = FileHeader64<Endianness>;
 pub(super) struct Memory {
     file: File,
     found: Found,
+    pid: u32,
 }
 
 /// The recorders that a process says it has.
@@ -58,12 +61,26 @@ words!(u8 u32 u64);
 
 impl Memory {
     pub(super) fn of(pid: u32) -> Result<Self, NotRecorded> {
-        let file = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"));
+        let shown = window(pid);
+        let file = File::options().read(true).write(true).open(format!("/proc/{shown}/mem"));
         let file = file.map_err(NotRecorded::NotAllowed)?;
         let lines = maps::lines(pid).map_err(NotRecorded::NotAllowed)?;
         let starts = lines.filter_map(|line| beginning(&line));
         let found = Search::of(&file, MOST_READ)?.through(starts);
-        Ok(Memory { file, found })
+        Ok(Memory { file, found, pid })
+    }
+
+    /// Whether there is no such memory any more: the process has ended, or has become another program.
+    pub(super) fn is_gone(&self) -> bool {
+        // An error says that nothing is mapped at that address.
+        self.file.read_at(&mut [0], 0).is_ok_and(|n| n == 0)
+    }
+
+    /// Whether the process has other memory than that now, as another program.
+    pub(super) fn is_replaced(&self) -> bool {
+        let maps = || maps::lines(self.pid).map(|mut lines| lines.next().is_none());
+        // Of a process that ends, there are none. The other program may have rights that let nobody see its own.
+        self.is_gone() && maps().map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |is_empty| !is_empty)
     }
 
     /// Where the [`Control`]s of recorders are whose recordings can be read.

@@ -1,6 +1,7 @@
 //! A process that is looked at for a while: its number here, and its files where they are others than ours.
 
 use ondeck_record::read::outside::open_within;
+use ondeck_trace::process::window;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,9 +16,10 @@ pub(super) struct LookedAt {
 
 impl LookedAt {
     pub(super) fn new(pid: u32) -> Self {
+        let shown = window(pid);
         let of = |process: &str, what: &str| std::fs::read_link(format!("/proc/{process}/{what}")).ok();
-        let is_own = ["ns/mnt", "root"].into_iter().any(|what| of("self", what) != of(&pid.to_string(), what));
-        let root = is_own.then(|| File::open(format!("/proc/{pid}/root")).ok()).flatten();
+        let is_own = ["ns/mnt", "root"].into_iter().any(|what| of("self", what) != of(&shown.to_string(), what));
+        let root = is_own.then(|| File::open(format!("/proc/{shown}/root")).ok()).flatten();
         LookedAt { pid, root }
     }
 
