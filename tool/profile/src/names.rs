@@ -137,6 +137,9 @@ pub(crate) fn brief(function: &str) -> String {
             }
         }
     }
+    // Of Rust's `with::<u8>::{closure#0}`.
+    let stripped = stripped.replace("::::", "::");
+    let stripped = stripped.trim().trim_end_matches("::");
     let stripped = without_type(stripped.trim().trim_end_matches(" const").trim());
     if stripped.is_empty() { function } else { stripped.to_string() }
 }
@@ -230,6 +233,10 @@ mod tests {
             ("<alloc::vec::Vec<T> as Drop>::drop", "alloc::vec::Vec::drop"),
             ("<app::Shard<u8>>::get", "app::Shard::get"),
             ("app::serve::{{closure}}", "app::serve::{{closure}}"),
+            ("app::main::{closure#0}", "app::main::{closure#0}"),
+            ("app::with::<app::main::{closure#0}, ()>", "app::with"),
+            ("app::with::<u8>::{closure#1}", "app::with::{closure#1}"),
+            ("<app::main::{closure#0} as core::ops::FnOnce<()>>::call_once", "app::main::{closure#0}::call_once"),
             ("core::ops::function::FnOnce::call_once<fn() -> i32>", "core::ops::function::FnOnce::call_once"),
             ("libc.so.6+0x1234", "libc.so.6+0x1234"),
             ("<script>alert(1)</script>", "alert"),
