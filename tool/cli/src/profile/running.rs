@@ -10,7 +10,7 @@ use crate::args::{ProfileArgs, RecorderArgs};
 use crate::exit::Exit;
 use crate::terminal::say;
 use ondeck_launch::running::{NotRecorded, RunningProcess};
-use ondeck_profile::Collector;
+use ondeck_profile::{Collector, Profile};
 use std::time::{Duration, Instant};
 
 /// Records a process, or watches it from the kernel if that cannot be.
@@ -201,7 +201,7 @@ impl RecordedProcesses {
                 break;
             }
             if is_wanted || next.is_some_and(|next| Instant::now() >= next) {
-                outputs.write_snapshot(self.collector.snapshot(now_ns()));
+                outputs.write_snapshot(Profile { is_stopped: true, ..self.collector.snapshot(now_ns()) });
                 next = args.every.map(|every| Instant::now() + every);
             }
             let left = until.map_or(GAP, |until| until.saturating_duration_since(Instant::now()));
@@ -209,7 +209,7 @@ impl RecordedProcesses {
         }
         let (ended, _contents) = self.end();
         end_at_once()?;
-        outputs.write_all(self.collector.profile(ended))
+        outputs.write_all(Profile { is_stopped: true, ..self.collector.profile(ended) })
     }
 
     /// Whether one of the processes that go on does not record any more.
