@@ -59,7 +59,8 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
     drop(directory);
     end_at_once()?;
     watched.warn_if_nothing();
-    let profile = watched.collector.profile(now_ns());
+    let mut profile = watched.collector.profile(now_ns());
+    profile.is_stopped = watched.is_stopped(status);
     outputs.write_all(profile)?;
     match exit_code(status) {
         0 => Ok(()),

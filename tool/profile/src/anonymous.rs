@@ -22,7 +22,13 @@ pub(crate) fn named(stack: &[&Frame]) -> Vec<(usize, Frame)> {
         let last = (at + 1..stack.len()).find(is_last);
         let around = || (at + 1..=last.unwrap_or(stack.len() - 1)).map(function);
         let caller = last.filter(|last| is_of_program(stack[*last]));
-        let named_by = |caller| format!("{}::{}", brief(function(caller)), anonymous.name());
+        let named_by = |caller| {
+            let outer = match anonymous {
+                Anonymous::Closure(_) => with_crate(brief(function(caller)), stack[caller], stack),
+                Anonymous::Lambda => brief(function(caller)),
+            };
+            format!("{outer}::{}", anonymous.name())
+        };
         let name = anonymous.type_in(around()).or_else(|| caller.map(named_by));
         if let Some(function) = name {
             found.push((at, Frame { function, ..frame.clone() }));
@@ -31,6 +37,32 @@ pub(crate) fn named(stack: &[&Frame]) -> Vec<(usize, Frame)> {
     found.extend(stack.windows(2).enumerate().filter_map(|(at, pair)| Some((at, dropped(pair[0], pair[1])?))));
     found.extend(run_by_a_thread(stack));
     found
+}
+
+/// `app::work` of `work`, which is all that tables of lines have of a function that was inlined. A closure in it tells the path
+/// where something is compiled for it, and other functions of the package tell the crate.
+fn with_crate(brief_name: String, frame: &Frame, stack: &[&Frame]) -> String {
+    if brief_name.contains("::") || !frame.is_inlined {
+        return brief_name;
+    }
+    let closure = format!("::{brief_name}::{{");
+    let in_a_name = |function: &str| {
+        let whole = |(at, _)| function[begin(function, at, " &*").unwrap_or(0)..at].to_owned();
+        let mut paths = function.match_indices(&closure).map(whole);
+        paths.find(|path| !path.contains(['<', '>']) && !is_standard(path.split("::").next().unwrap_or_default()))
+    };
+    let of_package = |other: &&&Frame| is_of_program(other) && package(&other.file) == package(&frame.file);
+    let crate_of = |other: &&Frame| Some(brief(&other.function).split_once("::")?.0.to_owned());
+    let whose = stack
+        .iter()
+        .find_map(|other| in_a_name(&other.function))
+        .or_else(|| stack.iter().filter(of_package).find_map(crate_of).filter(|whose| !whose.starts_with('{')));
+    whose.map_or(brief_name.clone(), |whose| format!("{whose}::{brief_name}"))
+}
+
+/// What the files of a package of Rust have in common; a file that lies elsewhere stands for itself.
+fn package(file: &str) -> &str {
+    file.rfind("src/").map_or(file, |at| &file[..at])
 }
 
 /// `app::Guard::drop` of Rust's `drop` by its caller, `drop_in_place<app::Guard>`.
@@ -224,6 +256,27 @@ mod tests {
         ];
         assert_eq!(names(&stack)[1..3], ["app::outer::{closure#1}::{closure#0}", "app::outer::{closure#1}"]);
         assert_eq!(names(&[("{closure#0}", "src/main.rs"), ("core::ops::f", "")])[0], "{closure#0}", "not known");
+    }
+
+    /// As with tables of lines only.
+    #[test]
+    fn closures_of_inlined_functions_keep_their_crate() {
+        const STD: &str = "/rustc/00ff/library/std/src/thread/lifecycle.rs";
+        const REGISTRY: &str = "/r/registry/src/x-1/other-1.0.0/src/lib.rs";
+        // By what is compiled for the closure, or for one in it.
+        let inner = ("with<app::deep::work::{closure#0}::{closure_env#0}, ()>", "src/main.rs");
+        let stack = [("{closure#0}", "src/main.rs"), inner, ("{closure#0}", "src/main.rs"), ("work", "src/deep.rs")];
+        assert_eq!(names(&stack)[0], "app::deep::work::{closure#0}::{closure#0}");
+        assert_eq!(names(&stack)[2], "app::deep::work::{closure#0}");
+        // By another function of the package.
+        let outer = [("other::run", REGISTRY), ("app::start", "src/start.rs"), ("std::thread::f", STD)];
+        let stack = [&[("{closure#0}", "src/main.rs"), ("main", "src/main.rs")][..], &outer].concat();
+        assert_eq!(names(&stack)[0], "app::main::{closure#0}");
+        let stack = [&[("{closure#0}", REGISTRY), ("each<u8>", REGISTRY)][..], &outer].concat();
+        assert_eq!(names(&stack)[0], "other::each::{closure#0}");
+        // A path is not made up.
+        let stack = [("{closure#0}", "src/main.rs"), ("main", "src/main.rs"), ("other::run", REGISTRY)];
+        assert_eq!(names(&stack)[0], "main::{closure#0}");
     }
 
     #[test]

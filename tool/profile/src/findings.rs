@@ -90,14 +90,22 @@ pub fn findings(profile: &Profile) -> Findings {
         for said in first_of(profile, &tops, index) {
             verdict += &if verdict.is_empty() { said.text } else { format!(" Also: {}", said.text) };
             told.extend(said.names);
-            command =
-                command.or_else(|| said.tries.then(|| format!("ondeck profile --try -- {}", words::command(profile))));
+            command = command.or_else(|| said.tries.then(|| trial(profile)));
         }
     }
     if command.is_some() {
-        verdict += " Measure whether ondeck's locks help:";
+        verdict += match profile.is_stopped {
+            true => " Start it with ondeck's locks, and compare what it does under the same load:",
+            false => " Measure whether ondeck's locks help:",
+        };
     }
     Findings { verdict, command, locks, ..Findings::default() }
+}
+
+/// What shows whether ondeck's locks help. What does not end by itself, as a server, cannot be run again and again.
+fn trial(profile: &Profile) -> String {
+    let how = if profile.is_stopped { "run" } else { "profile --try" };
+    format!("ondeck {how} -- {}", words::command(profile))
 }
 
 /// Who waits for whom, if threads hang.
@@ -113,7 +121,11 @@ pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Strin
     let whys = causes::whys(profile, tops, index);
     let worth = whys.iter().filter(|why| why.part >= WORTH_A_SENTENCE);
     let sentences = worth.map(|why| texts::sentence(profile, tops, index, why));
-    sentences.map(|said| said.text + if said.tries { " ondeck's locks may help (`--try`)." } else { "" }).collect()
+    let helps = match profile.is_stopped {
+        true => " ondeck's locks may help (`ondeck run`).",
+        false => " ondeck's locks may help (`--try`).",
+    };
+    sentences.map(|said| said.text + if said.tries { helps } else { "" }).collect()
 }
 
 /// What is said of a lock first: its largest cause, and the next if it has as much as would be named of a lock.

@@ -34,8 +34,8 @@ pub(crate) fn base(name: &str, address: u64) -> &str {
     name.find(&format!(" at {address:#x}")).map_or(name, |at| &name[..at])
 }
 
-/// A lock's name in at most `most` characters: without its address, then without its line, then without what happened
-/// there. Only a function that is too long by itself is shortened.
+/// A lock's name in at most `most` characters, if that is enough: without its address, then without its line, then without
+/// what happened there. The function, or the symbol, stays whole: no other name of the lock may be there.
 pub(crate) fn lock_name(name: &str, most: usize) -> String {
     let fits = |name: &str| name.chars().count() <= most;
     let mut short = name.to_owned();
@@ -52,7 +52,7 @@ pub(crate) fn lock_name(name: &str, most: usize) -> String {
             short = short.replacen(verb, "in ", 1);
         }
     }
-    middle(&short, most)
+    middle(&short, MOST)
 }
 
 /// What a lock's name says of its kind, without how many there are: the same for one of them, and for several in
@@ -69,8 +69,8 @@ pub fn kind_of(name: &str) -> String {
 
 /// A lock's name in a sentence: `cache` between backticks, or what is known instead of a name, as in "200 locks made in
 /// `main (a.c:7)`".
-pub(crate) fn in_a_sentence(name: &str, most: usize) -> String {
-    let quoted = |name: &str| format!("`{}`", middle(&shown(name), most).replace('`', "'"));
+pub(crate) fn in_a_sentence(name: &str) -> String {
+    let quoted = |name: &str| format!("`{}`", shown(name).replace('`', "'"));
     let kind = kind_of(name);
     let verbs = PLACES.iter().map(|(_, several)| *several).chain(["of "]);
     let Some((verb, place)) = verbs.into_iter().find_map(|verb| Some((verb, kind.strip_prefix(verb)?))) else {
@@ -137,6 +137,9 @@ pub(crate) fn brief(function: &str) -> String {
             }
         }
     }
+    // Of Rust's `with::<u8>::{closure#0}`.
+    let stripped = stripped.replace("::::", "::");
+    let stripped = stripped.trim().trim_end_matches("::");
     let stripped = without_type(stripped.trim().trim_end_matches(" const").trim());
     if stripped.is_empty() { function } else { stripped.to_string() }
 }
@@ -230,6 +233,10 @@ mod tests {
             ("<alloc::vec::Vec<T> as Drop>::drop", "alloc::vec::Vec::drop"),
             ("<app::Shard<u8>>::get", "app::Shard::get"),
             ("app::serve::{{closure}}", "app::serve::{{closure}}"),
+            ("app::main::{closure#0}", "app::main::{closure#0}"),
+            ("app::with::<app::main::{closure#0}, ()>", "app::with"),
+            ("app::with::<u8>::{closure#1}", "app::with::{closure#1}"),
+            ("<app::main::{closure#0} as core::ops::FnOnce<()>>::call_once", "app::main::{closure#0}::call_once"),
             ("core::ops::function::FnOnce::call_once<fn() -> i32>", "core::ops::function::FnOnce::call_once"),
             ("libc.so.6+0x1234", "libc.so.6+0x1234"),
             ("<script>alert(1)</script>", "alert"),
@@ -257,12 +264,13 @@ mod tests {
             (58, "first seen in Session::read (sess2.cc:11)"),
             (40, "first seen in Session::read"),
             (26, "in Session::read"),
-            (13, "in Se...:read"),
+            (13, "in Session::read"),
         ] {
             assert_eq!(lock_name(name, most), expected);
         }
         assert_eq!(lock_name("200 locks made in Session::Session (a.cc:7)", 30), "200 locks in Session::Session");
-        assert_eq!(lock_name("query_cache+0x98 (A::b)", 18), "query_ca... (A::b)");
+        assert_eq!(lock_name("query_cache+0x98 (A::b)", 18), "query_cache+0x98 (A::b)");
+        assert_eq!(lock_name("3 locks first used in job (a.cc:7)", 10), "3 locks in job");
         assert_eq!(lock_name("0x7f0000001234", 14), "0x7f0000001234");
     }
 

@@ -37,6 +37,9 @@ pub struct Profile {
     pub lock: String,
     /// One of so many acquisitions was looked at; see docs/profile.md for waits.
     pub rate: u32,
+    /// Whether it was ended by a signal, or was watched for a while only: it may never end by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_stopped: bool,
     /// The processes that recorded.
     pub processes: Vec<Process>,
     /// Each frame once.

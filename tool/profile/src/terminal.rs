@@ -1,7 +1,7 @@
 //! The list for the terminal: what to do, which locks were waited for longest, by whom, and who held them meanwhile.
 
 use crate::findings::{Findings, findings, of_lock, order};
-use crate::names::{brief, lock_name, middle};
+use crate::names::{brief, lock_name, shown};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::words::{
     conditions, kind, not_seen, nothing, other_locks, others, others_head, p99, percent, program, share, waited,
@@ -26,7 +26,7 @@ const FIGURES: [&str; 5] = ["share", "waits", "mean", "p99", "longest"];
 const LEAST_NAME: usize = 22;
 /// The same where names say who reads and who writes.
 const LEAST_NAME_AND_ACCESS: usize = 36;
-/// The widest that a column of names is useful.
+/// The widest that a column of names is useful: then a lock's name loses its line.
 const MOST_NAME: usize = 60;
 
 /// What a run ends with: the verdict, the locks that matter, why threads wait for the first of them, and what else there
@@ -112,7 +112,7 @@ type Column<'a> = (&'a str, &'a dyn Fn(&Lock) -> String);
 fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usize) -> String {
     let tops = Tops::new(profile);
     let top = |sites: &[Site]| {
-        tops.busiest(sites).map_or("-".to_string(), |(name, part)| format!("{name} {}", percent(part)))
+        tops.busiest(sites).map_or("-".to_string(), |(name, part)| format!("{} {}", shown(&name), percent(part)))
     };
     let first = if is_share { FIGURES[0] } else { "waited" };
     let grid = |names: &[Column]| {
@@ -126,24 +126,26 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
     };
     let left = width.saturating_sub(grid(&[]).width());
     let head = others_head(profile);
-    let waiter_of = |lock: &Lock, most: usize| part_first(&top(&lock.waiters), most);
-    let other_of = |lock: &Lock, most: usize| part_first(&top(others(profile, lock)), most);
+    let waiter_of = |lock: &Lock| top(&lock.waiters);
+    let other_of = |lock: &Lock| top(others(profile, lock));
     let each = (left / 3).saturating_sub(Grid::PADDING).min(MOST_NAME);
     let has_rwlock = locks.iter().any(|(_, lock)| lock.kind == LockKind::RwLock);
     if each >= if has_rwlock { LEAST_NAME_AND_ACCESS } else { LEAST_NAME } {
-        let (waiter, other) = (|lock: &Lock| waiter_of(lock, each), |lock: &Lock| other_of(lock, each));
-        let names = grid(&[("lock", &|lock| name_of(lock, each)), ("waits most", &waiter), (head, &other)]);
-        return names.render(usize::MAX);
+        let names =
+            |most| grid(&[("lock", &|lock| name_of(lock, most)), ("waits most", &waiter_of), (head, &other_of)]);
+        // Names that have no room below each other have room in lines of their own.
+        if let Some(fits) = [MOST_NAME, each].map(names).into_iter().find(|grid| grid.width() <= width) {
+            return fits.render(usize::MAX);
+        }
     }
     let most = left.saturating_sub(Grid::PADDING).max(LEAST_NAME);
     let table = grid(&[("lock", &|lock| name_of(lock, most))]).render(usize::MAX);
     let mut lines = table.lines();
     let mut text: String = lines.by_ref().take(2).map(|line| format!("{line}\n")).collect();
     for (line, (_, lock)) in lines.zip(locks) {
-        let room = width.saturating_sub(24).max(LEAST_NAME);
         let _ = writeln!(text, "{line}");
-        let _ = writeln!(text, "    waits most:        {}", waiter_of(lock, room));
-        let _ = writeln!(text, "    {:<19}{}", format!("{head}:"), other_of(lock, room));
+        let _ = writeln!(text, "    waits most:        {}", waiter_of(lock));
+        let _ = writeln!(text, "    {:<19}{}", format!("{head}:"), other_of(lock));
     }
     text
 }
@@ -152,17 +154,6 @@ fn rows(profile: &Profile, locks: &[(usize, &Lock)], is_share: bool, width: usiz
 fn name_of(lock: &Lock, most: usize) -> String {
     let kind = kind(lock).map_or(String::new(), |kind| format!(", {kind}"));
     lock_name(&plain(&lock.name), most.saturating_sub(kind.len())) + &kind
-}
-
-/// The name in the room that it has; a part of a whole at its end stays.
-fn part_first(name: &str, most: usize) -> String {
-    match name.rsplit_once(' ').and_then(|(before, sign)| Some((before.rsplit_once(' ')?, sign))) {
-        Some(((name, part), "%")) => {
-            let part = format!(" {part} %");
-            middle(name, most.saturating_sub(part.len())) + &part
-        }
-        _ => middle(name, most),
-    }
 }
 
 /// Why threads wait for the first locks that matter.

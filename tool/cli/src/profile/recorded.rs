@@ -1,12 +1,13 @@
 //! A program that runs as our child, and what it records.
 
 use super::run::{begun, now_ns};
-use super::signals::{Orders, ignore_faults_beside};
+use super::signals::{Orders, ignore_faults_beside, is_ending};
 use crate::exit::Exit;
 use crate::terminal::say;
 use ondeck_launch::give_own_number;
 use ondeck_profile::Collector;
 use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -75,6 +76,11 @@ impl RecordedProgram {
                 Purpose::Statistics => std::thread::sleep(GAP),
             }
         }
+    }
+
+    /// Whether it has ended so because somebody else wanted that, by a signal.
+    pub(crate) fn is_stopped(&self, status: ExitStatus) -> bool {
+        self.orders.is_stopped() || status.signal().is_some_and(is_ending)
     }
 
     /// Says so if no process has recorded.

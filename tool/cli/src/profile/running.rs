@@ -11,7 +11,7 @@ use crate::args::{ProfileArgs, RecorderArgs};
 use crate::exit::Exit;
 use crate::terminal::{is_root, say};
 use ondeck_launch::running::{NotRecorded, RunningProcess};
-use ondeck_profile::Collector;
+use ondeck_profile::{Collector, Profile};
 use ondeck_trace::Refusal;
 use ondeck_trace::process::window;
 use std::io::ErrorKind;
@@ -295,7 +295,7 @@ impl RecordedProcesses {
                 break;
             }
             if is_wanted || next.is_some_and(|next| Instant::now() >= next) {
-                outputs.write_snapshot(self.collector.snapshot(now_ns()));
+                outputs.write_snapshot(Profile { is_stopped: true, ..self.collector.snapshot(now_ns()) });
                 next = args.every.map(|every| Instant::now() + every);
             }
             let left = until.map_or(GAP, |until| until.saturating_duration_since(Instant::now()));
@@ -303,7 +303,8 @@ impl RecordedProcesses {
         }
         let (ended, _contents) = self.end();
         end_at_once()?;
-        outputs.write_all(self.collector.profile(self.recorded_until.unwrap_or(ended)))
+        let ended = self.recorded_until.unwrap_or(ended);
+        outputs.write_all(Profile { is_stopped: true, ..self.collector.profile(ended) })
     }
 
     /// Whether there is no more to record, which may need a note.

@@ -20,6 +20,7 @@ use ondeck_trace::process::parent;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
+use std::cell::Cell;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
@@ -47,10 +48,22 @@ const OF_PROGRAMS: [i32; 2] = [libc::SIGURG, libc::SIGWINCH];
 struct ReceivedSignal {
     signal: i32,
     is_from_outside: bool,
+    /// Whether it was the program, or a descendant of it.
+    is_from_program: bool,
+}
+
+/// By which users and systems end a program.
+const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, libc::SIGKILL];
+
+/// Whether somebody else ends a program by a signal that has come to us or to it.
+pub(super) fn is_ending(signal: i32) -> bool {
+    ENDING.contains(&signal)
 }
 
 pub(super) struct Orders {
     told: Receiver<ReceivedSignal>,
+    /// Whether somebody else has wanted the program to end.
+    is_stopped: Cell<bool>,
     /// Whether SIGUSR2 is one for us, whoever sends it.
     has_snapshots: bool,
 }
@@ -60,12 +73,13 @@ impl Orders {
     pub(super) fn of_program(purpose: Purpose) -> Result<Self, Exit> {
         let has_snapshots = purpose == Purpose::Profile;
         let told = listen_to(|signal| (has_snapshots && signal == SIGUSR2) || !is_ignored(signal))?;
-        Ok(Orders { told, has_snapshots })
+        Ok(Orders { told, is_stopped: Cell::new(false), has_snapshots })
     }
 
     /// The same if no program of ours is meant by any.
     pub(super) fn of_ours() -> Result<Self, Exit> {
-        Ok(Orders { told: listen_to(|signal| !OF_PROGRAMS.contains(&signal))?, has_snapshots: true })
+        let told = listen_to(|signal| !OF_PROGRAMS.contains(&signal))?;
+        Ok(Orders { told, is_stopped: Cell::new(false), has_snapshots: true })
     }
 
     /// Where no program of ours is meant: whether a snapshot is wanted, and whether an end is.
@@ -86,9 +100,12 @@ impl Orders {
         });
         let mut is_due = false;
         for heard in self.told.try_iter() {
+            if is_ending(heard.signal) && !heard.is_from_program {
+                self.is_stopped.set(true);
+            }
             match heard {
                 ReceivedSignal { signal: SIGUSR2, .. } if self.has_snapshots => is_due = true,
-                ReceivedSignal { signal, is_from_outside: true } if ended.is_none() => {
+                ReceivedSignal { signal, is_from_outside: true, .. } if ended.is_none() => {
                     // SAFETY: takes numbers only; our own child, which has not been waited for.
                     unsafe { libc::kill(program.id().cast_signed(), signal) };
                 }
@@ -96,6 +113,11 @@ impl Orders {
             }
         }
         (is_due, ended)
+    }
+
+    /// Whether somebody else has wanted the program to end, until now.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped.get()
     }
 }
 
@@ -110,8 +132,13 @@ fn listen_to(is_wanted: impl Fn(i32) -> bool) -> Result<Receiver<ReceivedSignal>
     // In a thread of its own, which looks for the sender at once: it may be about to end.
     let listen = move || {
         for origin in &mut signals {
-            let is_from_outside = origin.process.is_some_and(|sender| !is_of_ours(sender.pid));
-            if tell.send(ReceivedSignal { signal: origin.signal, is_from_outside }).is_err() {
+            let is_from_program = origin.process.as_ref().map(|sender| is_of_ours(sender.pid));
+            let heard = ReceivedSignal {
+                signal: origin.signal,
+                is_from_outside: is_from_program == Some(false),
+                is_from_program: is_from_program == Some(true),
+            };
+            if tell.send(heard).is_err() {
                 break;
             }
         }

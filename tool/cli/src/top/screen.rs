@@ -4,7 +4,7 @@ use super::view::{self, View, figures};
 use crate::exit::Exit;
 use crate::terminal::{print, width};
 use ondeck_report::Grid;
-use ondeck_report::wording::{cut, wrap};
+use ondeck_report::wording::wrap;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use std::io;
@@ -12,8 +12,6 @@ use std::time::Duration;
 
 /// So many locks are in a list without a terminal.
 const MOST_LOCKS: usize = 10;
-/// A longer name is cut there.
-const LONGEST_NAME: usize = 40;
 
 /// So many locks are a page.
 const PAGE: isize = 10;
@@ -114,8 +112,8 @@ fn list(view: &View, width: usize) -> String {
     let mut grid = Grid::new(["lock"], ["waiting", "waits/s", "longest", "waits most", "held meanwhile by", "why"]);
     for lock in view.history.rows.iter().filter(|lock| lock.waiting > 0.0).take(MOST_LOCKS) {
         let [waiting, waits, longest] = figures(lock);
-        let names = [&lock.waiter, &lock.holder, &lock.cause].map(|name| cut(name, LONGEST_NAME));
-        grid.row([cut(&lock.name, LONGEST_NAME), waiting, waits, longest].into_iter().chain(names));
+        let names = [&lock.waiter, &lock.holder, &lock.cause].map(String::clone);
+        grid.row([lock.name.clone(), waiting, waits, longest].into_iter().chain(names));
     }
     if grid.is_empty() { head + "\n" } else { format!("{head}{}\n", grid.render(width)) }
 }

@@ -36,6 +36,7 @@ pub(super) struct Program {
     name: String,
     running: RunningProcess,
     collector: Collector,
+    is_stopped: bool,
     /// Removed when all is over.
     _directory: Directory,
 }
@@ -53,7 +54,7 @@ impl Program {
         let running = running.map_err(|error| Exit::OfProgram(format!("{name}: {error}"), 126))?;
         let mut collector = Collector::new(directory.path(), run);
         collector.begins_with(running.pid().unsigned_abs(), false);
-        Ok(Program { name, running, collector, _directory: directory })
+        Ok(Program { name, running, collector, is_stopped: false, _directory: directory })
     }
 }
 
@@ -101,7 +102,7 @@ impl Source for Program {
     fn whole(&mut self) -> Profile {
         let now = now_ns();
         self.collector.take(now);
-        self.collector.profile(now)
+        Profile { is_stopped: self.is_stopped, ..self.collector.profile(now) }
     }
 
     fn quitting(&self) -> &'static str {
@@ -109,6 +110,7 @@ impl Source for Program {
     }
 
     fn stop(&mut self, signal: i32) {
+        self.is_stopped = true;
         self.running.signal(signal);
     }
 }
@@ -178,7 +180,7 @@ impl Source for RecordedProcess {
 
     fn whole(&mut self) -> Profile {
         let (ended, _contents) = self.recorded.end();
-        let mut profile = self.recorded.collector.profile(ended);
+        let mut profile = Profile { is_stopped: true, ..self.recorded.collector.profile(ended) };
         profile.notes.append(&mut self.notes);
         profile
     }

@@ -83,7 +83,13 @@ fn all_that_was_asked_for_is_written() {
         &program,
     ];
     let run = profile(&[&flags[..], &more[..]].concat());
-    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "", ""));
+    assert_eq!((run.code, run.stdout.as_str()), (Some(7), ""), "{}", run.stderr);
+    // Figures in a file are not the list.
+    let figures: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    let first = |text: &str| text.split_whitespace().take(4).collect::<Vec<&str>>().join(" ");
+    assert!(run.stderr.starts_with("waiters: "), "{}", run.stderr);
+    assert_eq!(first(&run.stderr), first(figures["verdict"].as_str().unwrap()));
+    assert_eq!(figures["is_stopped"], serde_json::Value::Null, "it ended by itself");
     for (file, words) in
         files.iter().zip([&[][..], &["held", "hold"], &["<svg", "held"], &["held;"], &["held"], &["held"], &["held"]])
     {
@@ -137,6 +143,7 @@ fn snapshots_are_written_in_time_and_on_demand() {
         signal(&child, libc::SIGTERM);
         assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
         let whole = std::fs::read_to_string(&json).unwrap();
+        assert!(whole.contains("\"is_stopped\":true"), "{whole}");
         assert!(whole.contains("\"ended\":\"abruptly\"") && whole.contains("\"held\""), "{whole}");
         for number in 1..10_000 {
             let _ = std::fs::remove_file(scratch.path(&format!("a.{number:04}.json")));

@@ -6,8 +6,6 @@ use crate::profile::{LockOrder, OrderStep, Profile};
 use crate::wrappers::Tops;
 use ondeck_report::wording::counted;
 
-/// So much of a name is shown.
-const MOST_NAME: usize = 80;
 /// A stack below a line that says what it is.
 pub(crate) type NamedStack = (String, u32);
 
@@ -28,7 +26,7 @@ pub(super) fn verdict(profile: &Profile, tops: &Tops) -> Option<String> {
 }
 
 fn lock(name: &str) -> String {
-    in_a_sentence(name, MOST_NAME)
+    in_a_sentence(name)
 }
 
 /// A lock by its name, or as one of several.

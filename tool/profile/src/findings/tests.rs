@@ -234,6 +234,13 @@ fn short_sections_lead_to_a_trial_where_that_can_help() {
          whether ondeck's locks help:"
     );
     assert_eq!(found.command.as_deref(), Some("ondeck profile --try -- ./a 'b c'"));
+    // A server never ends, and `--try` waits for an end.
+    let stopped = Profile { locks: vec![hot.clone()], is_stopped: true, ..program() };
+    let found = of(&stopped);
+    assert!(found.verdict.ends_with(" Start it with ondeck's locks, and compare what it does under the same load:"));
+    assert_eq!(found.command.as_deref(), Some("ondeck run -- ./a 'b c'"));
+    let sentences = of_lock(&stopped, &Tops::new(&stopped), 0);
+    assert!(sentences[0].contains("`ondeck run`") && !sentences[0].contains("--try"), "{sentences:?}");
     let expected = "Sections under `m` are short (120 ns), and 4 threads want them: 90 % of the waiting is for passing it on. \
                     Lock it less often, most in `f4` (a.c:14).";
     let ours = of(&Profile { locks: vec![hot.clone()], lock: "ondeck".to_owned(), ..program() });

@@ -3,14 +3,12 @@
 use super::causes::{CauseKind, CauseShare, whys};
 use super::measures::threads;
 use crate::Lock;
-use crate::names::{base, in_a_sentence, middle, shown};
+use crate::names::{base, in_a_sentence, shown};
 use crate::profile::{LockKind, Profile, Site, WaitObject};
 use crate::words::{percent, waits_on};
 use crate::wrappers::{Tops, UNKNOWN};
 use ondeck_report::wording::{counted, duration_ns, plain};
 
-/// So much of a name is shown.
-const MOST_NAME: usize = 80;
 /// So many locks are followed from one holder to the next.
 const DEEPEST: usize = 8;
 /// More of a hold without a core is said.
@@ -230,12 +228,12 @@ pub(super) fn seen_from_the_kernel(tops: &Tops, profile: &Profile, lock: &Lock) 
 }
 
 pub(super) fn lock_name(lock: &Lock) -> String {
-    in_a_sentence(base(&lock.name, lock.address), MOST_NAME)
+    in_a_sentence(base(&lock.name, lock.address))
 }
 
 /// A name between backticks, which it has none of itself.
 pub(super) fn quoted_name(name: &str) -> String {
-    format!("`{}`", middle(&shown(name), MOST_NAME).replace('`', "'"))
+    format!("`{}`", shown(name).replace('`', "'"))
 }
 
 pub(super) fn function(profile: &Profile, tops: &Tops, why: &CauseShare) -> String {

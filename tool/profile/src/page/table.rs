@@ -132,7 +132,7 @@ pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     let mut grid = Grid::new(["place"], ["waited", "waits", "mean", "p99", "longest", "waits most"]).with_texts(1);
     for of in profile.conditions.iter().take(MOST_ROWS) {
-        let place = html! { bdi { (middle(&shown(&of.name), MOST_NAME)) } " " small { (words::waits_on(of.kind)) } };
+        let place = html! { bdi { (shown(&of.name)) } " " small { (words::waits_on(of.kind)) } };
         let figures = [
             duration_ns(of.wait_ns),
             whole(of.waits),

@@ -90,6 +90,22 @@ fn files_without_names_are_one_line_with_a_command() {
     assert!(text.ends_with("note: 3 files. Fetch them:\n  fetch a b c\n"), "{text}");
 }
 
+/// No other name of a lock or a function may be in the list.
+#[test]
+fn names_are_whole_at_any_width() {
+    let mut profile = made_up::small();
+    let name = |what: &str| format!("{what}_{}", "of_the_application_".repeat(5));
+    profile.locks[0].name = name("lock");
+    profile.frames.iter_mut().for_each(|frame| frame.function = name("function"));
+    for width in [20, 80, 160, 1000] {
+        let text = table(&profile, width);
+        assert!(!text.contains("..."), "{text}");
+        let row = |head: &str| text.lines().any(|line| line.contains(head) && line.contains(&name("function")));
+        let is_below = row("waits most: ") && row("held meanwhile by: ");
+        assert!(is_below || width == 1000 && row(&name("lock")), "{text}");
+    }
+}
+
 #[test]
 fn hostile_names_stay_in_their_line() {
     for name in ["a\nb\u{1b}[31mc\u{202e}", &"x".repeat(4000), "", "50 %", "\u{5de}\u{5e0}"] {
