@@ -8,10 +8,12 @@
 //! # How to add a row
 //! Write the beginning of the function's short name, as the list and the page show it, to those of the same meaning: a name
 //! stands between spaces. With `$` at its end it is the whole name. Then add a stack to the test below: a name that no stack
-//! needs fails it.
+//! needs fails it. Of Rust, write modules and not types: of a function that was inlined, tables of lines tell no more than
+//! its [file](located).
 
 use crate::profile::{Frame, LockKind, WaitKind};
 use crate::wrappers::{begins, is_wrapper};
+use std::borrow::Cow;
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +88,12 @@ const ROWS: &[Row] = &[
     (Wait(Park), Thread, "folly::detail::MemoryIdler:: folly::Baton:: folly::SaturatingSemaphore:: \
         folly::ParkingLot:: folly::parking_lot_detail::"),
     (Wait(Semaphore), Thread, "folly::detail::LifoSem"),
+    // GLib. A condition variable's word follows a pointer.
+    (Lock(Mutex), Object(0), "g_mutex_lock g_bit_lock g_pointer_bit_lock"),
+    (Wait(Condition), Object(8), "g_cond_wait"),
+    // Qt. Its condition variables are made of the C library's.
+    (Lock(Mutex), Object(0), "QMutex:: QBasicMutex:: QRecursiveMutex::"),
+    (Wait(Semaphore), Object(0), "QSemaphore::"),
     // WebKit.
     (Wait(Park), Thread, "WTF::ParkingLot::"),
     (Lock(Mutex), Thread, "WTF::Lock WTF::WordLock"),
@@ -113,20 +121,22 @@ const ROWS: &[Row] = &[
     (Wait(Other), Thread, "_dispatch_thread_event_wait"),
     (Wait(Park), Thread, "_dispatch_worker_thread"),
     // Rust's standard library.
-    (Lock(Mutex), Object(0), "std::sys::sync::mutex::futex::Mutex::"),
-    (Lock(RwLock), Object(0), "std::sys::sync::rwlock::futex::RwLock::"),
-    (Wait(Condition), Object(0), "std::sys::sync::condvar::futex::Condvar::"),
-    (Wait(Once), Object(0), "std::sys::sync::once::futex::Once::"),
-    (Wait(Park), Thread, "std::sys::sync::thread_parking:: std::thread::park"),
+    (Lock(Mutex), Object(0), "std::sys::sync::mutex::futex:: std::sys::unix::locks::futex_mutex:: \
+        std::sys::pal::unix::locks::futex_mutex::"),
+    (Lock(RwLock), Object(0), "std::sys::sync::rwlock::futex:: std::sys::unix::locks::futex_rwlock:: \
+        std::sys::pal::unix::locks::futex_rwlock::"),
+    (Wait(Condition), Object(0), "std::sys::sync::condvar::futex:: std::sys::unix::locks::futex_condvar:: \
+        std::sys::pal::unix::locks::futex_condvar:: std::sync::condvar:: std::sync::poison::condvar::"),
+    (Wait(Once), Object(0), "std::sys::sync::once::futex:: std::sys_common::once::futex::"),
+    (Wait(Park), Thread, "std::sys::sync::thread_parking:: std::sys_common::thread_park std::thread::park"),
     (Wait(Channel), Thread, "std::sync::mpmc:: std::sync::mpsc:: crossbeam_channel::"),
-    (Wait(Barrier), Object(0), "std::sync::barrier::Barrier::wait"),
+    (Wait(Barrier), Object(0), "std::sync::barrier::"),
     // parking_lot: a thread sleeps on a word of its own.
     (Wait(Park), Thread, "parking_lot_core::parking_lot::park parking_lot_core::thread_parker::"),
-    (Lock(Mutex), Thread, "parking_lot_core::word_lock:: parking_lot::raw_mutex::RawMutex:: \
-        parking_lot::raw_fair_mutex::"),
-    (Lock(RwLock), Thread, "parking_lot::raw_rwlock::RawRwLock::"),
-    (Wait(Condition), Thread, "parking_lot::condvar::Condvar::"),
-    (Wait(Once), Thread, "parking_lot::once::Once::"),
+    (Lock(Mutex), Thread, "parking_lot_core::word_lock:: parking_lot::raw_mutex:: parking_lot::raw_fair_mutex::"),
+    (Lock(RwLock), Thread, "parking_lot::raw_rwlock::"),
+    (Wait(Condition), Thread, "parking_lot::condvar:: parking_lot::raw_condvar:: lock_api::condvar::"),
+    (Wait(Once), Thread, "parking_lot::once::"),
     // ondeck's own sleepers do the same.
     (Wait(Condition), Thread, "ondeck_lineage::ondeck::condvar:: \
         ondeck_lineage::monitor::side::Side::wait \
@@ -158,7 +168,8 @@ const WHOLE: &[Row] = &[
     (Wait(Channel), Thread, "_queue_SimpleQueue_get"),
     (Wait(Join), Thread, "ThreadHandle_join"),
     // Waits until what it is told is true.
-    (Wait(Condition), Thread, "absl::Mutex::LockWhen absl::Mutex::ReaderLockWhen"),
+    (Wait(Condition), Thread, "absl::Mutex::LockWhen absl::Mutex::ReaderLockWhen \
+        absl::Mutex::WriterLockWhen"),
 ];
 
 /// What a lock is by the symbol that it lies in, whatever functions wait for it: these may have no names.
@@ -183,7 +194,7 @@ const BETWEEN: &str = "std:: core:: folly::detail:: folly::atomic_ WTF:: binary_
 const BETWEEN_FILES: &str = "libc.so libc- libpthread ld-musl libjvm.so libcoreclr.so";
 
 /// The same of functions without names only.
-const NAMELESS: &str = "python3 libpython3";
+const NAMELESS: &str = "python3 libpython3 libglib-2.0.so libQt5Core.so libQt6Core.so";
 
 fn row(rows: &[Row], brief: &str) -> Option<Class> {
     let brief = plain(brief);
@@ -193,6 +204,24 @@ fn row(rows: &[Row], brief: &str) -> Option<Class> {
     };
     let (meaning, whose, _) = rows.iter().find(|(.., names)| names.split(' ').any(is_it))?;
     Some(Class { meaning: *meaning, whose: *whose })
+}
+
+/// A short name with the module that the source file tells, if it has none: `parking_lot::raw_condvar::wait` of `wait` in
+/// `parking_lot-0.13.0/src/raw_condvar.rs`. In tables of lines, inlined functions of Rust have no more than their own name.
+fn located<'a>(frame: &Frame, brief: &'a str) -> Cow<'a, str> {
+    let module = || {
+        let (before, inside) = frame.file.strip_suffix(".rs")?.rsplit_once("/src/")?;
+        let directory = before.rsplit('/').next()?;
+        let is_version = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
+        let package = match directory.rsplit_once('-') {
+            Some((package, version)) if is_version(version) => package,
+            _ => directory,
+        };
+        let inside = inside.strip_suffix("/mod").unwrap_or(inside).replace('/', "::");
+        Some(format!("{}::{inside}::{brief}", package.replace('-', "_")))
+    };
+    let is_bare = frame.is_inlined && !brief.contains("::");
+    is_bare.then(module).flatten().map_or(Cow::Borrowed(brief), Cow::Owned)
 }
 
 /// A name of the C library's without the `_` before it, of which debug information has up to three: `___pthread_join`. A
@@ -216,6 +245,7 @@ fn is_between(frame: &Frame, brief: &str) -> bool {
 pub(crate) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -> Class {
     let mut found: Option<Class> = None;
     for (frame, brief) in frames {
+        let brief = &located(frame, brief);
         let is_lock = found.is_some_and(|class| matches!(class.meaning, Lock(_)));
         match (row(WHOLE, brief), row(ROWS, brief)) {
             // A process's only lock may be wanted again after a wait for something else, which is outside then.
@@ -234,7 +264,10 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -
 /// threads of Go's or Java's runtime, the first that does more than lock or wait.
 pub(crate) fn place<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)> + Clone) -> Option<usize> {
     let first = |is_passed: fn(&Frame, &str) -> bool| {
-        frames.clone().position(|(frame, brief)| row(ROWS, brief).is_none() && !is_passed(frame, brief))
+        frames.clone().position(|(frame, brief)| {
+            let brief = &located(frame, brief);
+            row(ROWS, brief).is_none() && !is_passed(frame, brief)
+        })
     };
     first(is_between).or_else(|| first(is_wrapper))
 }

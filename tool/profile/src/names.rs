@@ -168,7 +168,7 @@ fn as_rust(name: &str) -> String {
         depth == 0 && inner[*at..].starts_with(" as ")
     });
     let whose = at.map_or(inner, |(at, _)| &inner[..at]);
-    format!("{whose}{}", &name[end..])
+    format!("{}{}", as_rust(whose), &name[end..])
 }
 
 /// How long the name of an operator is, if one begins here: its signs are no brackets.

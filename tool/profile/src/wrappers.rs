@@ -62,8 +62,13 @@ const BEGINNINGS: &[(&str, &str)] = &[
         lock_guard:: unique_lock:: condition_variable::"),
     ("absl::", "Mutex:: MutexLock:: ReaderMutexLock:: WriterMutexLock:: CondVar:: \
         base_internal::SpinLock synchronization_internal::"),
-    ("", "AbslInternal nsync_ nsync::nsync_ g_mutex_ g_cond_ uv_mutex_ uv_cond_ apr_thread_mutex_ \
+    ("", "AbslInternal nsync_ nsync::nsync_ g_mutex_ g_cond_ g_rec_mutex_ g_rw_lock_ g_bit_lock \
+        g_pointer_bit_lock uv_mutex_ uv_cond_ apr_thread_mutex_ \
         apr_thread_cond_"),
+    ("", "QMutex:: QBasicMutex:: QRecursiveMutex:: QMutexLocker:: QReadWriteLock:: QReadLocker:: \
+        QWriteLocker:: QWaitCondition:: QWaitConditionPrivate:: QSemaphore::"),
+    ("SDL_", "LockMutex TryLockMutex UnlockMutex mutexP mutexV CondWait WaitCondition SemWait \
+        WaitSemaphore LockRWLock UnlockRWLock"),
     ("folly::", "SharedMutex MicroLock Baton:: SaturatingSemaphore:: ParkingLot:: \
         parking_lot_detail:: detail::futex detail::distributed_mutex:: detail::MemoryIdler::"),
     ("WTF::", "ParkingLot:: Lock WordLock Condition::"),

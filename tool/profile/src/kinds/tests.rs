@@ -117,6 +117,58 @@ const EXPECTED: &[(&str, WaitSubject, FutexOwner)] = &[
         Thread,
     ),
     ("parking_lot_core::parking_lot::park parking_lot::once::Once::call_once_slow app::work", Wait(Once), Thread),
+    // parking_lot 0.13. Without names of what was inlined, the function that sleeps is the condition variable's.
+    ("syscall parking_lot::raw_condvar::RawCondvar::wait_until_internal app::work", Wait(Condition), Thread),
+    (
+        "syscall <parking_lot::raw_condvar::RawCondvar>::wait_until_internal::h0123456789abcdef app::work",
+        Wait(Condition),
+        Thread,
+    ),
+    ("parking_lot_core::parking_lot::park lock_api::condvar::Condvar<R>::wait app::work", Wait(Condition), Thread),
+    // The standard library of earlier years.
+    ("syscall std::sys::unix::locks::futex_mutex::Mutex::lock_contended app::work", Lock(Mutex), Object(0)),
+    ("syscall std::sys::pal::unix::locks::futex_mutex::Mutex::lock_contended app::work", Lock(Mutex), Object(0)),
+    ("syscall std::sys::unix::locks::futex_rwlock::RwLock::read_contended app::work", Lock(RwLock), Object(0)),
+    ("syscall std::sys::pal::unix::locks::futex_rwlock::RwLock::write_contended app::work", Lock(RwLock), Object(0)),
+    ("syscall std::sys::unix::locks::futex_condvar::Condvar::wait app::work", Wait(Condition), Object(0)),
+    ("syscall std::sys::pal::unix::locks::futex_condvar::Condvar::wait app::work", Wait(Condition), Object(0)),
+    ("syscall std::sync::condvar::Condvar::wait app::work", Wait(Condition), Object(0)),
+    ("syscall std::sync::poison::condvar::Condvar::wait app::work", Wait(Condition), Object(0)),
+    ("syscall std::sys_common::once::futex::Once::call app::work", Wait(Once), Object(0)),
+    ("syscall std::sys_common::thread_parker::futex::Parker::park app::work", Wait(Park), Thread),
+    // What waits on a condition variable for its caller.
+    (
+        "syscall std::sys::sync::condvar::futex::Condvar::wait_timeout tokio::runtime::park::Inner::park app::work",
+        Wait(Condition),
+        Object(0),
+    ),
+    (
+        "parking_lot_core::parking_lot::park parking_lot::condvar::Condvar::wait_until_internal \
+         tokio::loom::std::parking_lot::Condvar::wait_timeout tokio::runtime::blocking::pool::Inner::run",
+        Wait(Condition),
+        Thread,
+    ),
+    (
+        "syscall std::sys::sync::condvar::futex::Condvar::wait crossbeam_utils::sync::parker::Inner::park app::work",
+        Wait(Condition),
+        Object(0),
+    ),
+    ("pthread_cond_wait@libc.so.6 boost::condition_variable::wait(boost::unique_lock&) work", Wait(Condition), Object(40)),
+    ("pthread_cond_wait@libc.so.6 QWaitCondition::wait@libQt6Core.so.6 work", Wait(Condition), Object(40)),
+    ("pthread_cond_timedwait@libc.so.6 SDL_CondWaitTimeout@libSDL2-2.0.so.0 work", Wait(Condition), Object(40)),
+    ("syscall@libc.so.6 libQt6Core.so.6+0x8@libQt6Core.so.6 QMutex::lockInternal work", Lock(Mutex), Object(0)),
+    ("syscall@libc.so.6 QBasicMutex::lockInternal work", Lock(Mutex), Object(0)),
+    ("syscall@libc.so.6 QRecursiveMutex::tryLock work", Lock(Mutex), Object(0)),
+    ("syscall@libc.so.6 QSemaphore::acquire work", Wait(Semaphore), Object(0)),
+    ("syscall@libc.so.6 g_cond_wait@libglib-2.0.so.0 g_async_queue_pop work", Wait(Condition), Object(8)),
+    ("syscall@libc.so.6 g_cond_wait_until@libglib-2.0.so.0 work", Wait(Condition), Object(8)),
+    (
+        "syscall@libc.so.6 libglib-2.0.so.0+0x9@libglib-2.0.so.0 g_mutex_lock@libglib-2.0.so.0 work",
+        Lock(Mutex),
+        Object(0),
+    ),
+    ("syscall@libc.so.6 g_bit_lock@libglib-2.0.so.0 work", Lock(Mutex), Object(0)),
+    ("syscall@libc.so.6 g_pointer_bit_lock@libglib-2.0.so.0 work", Lock(Mutex), Object(0)),
     ("syscall ondeck_core::linux::wait ondeck_lineage::ondeck::lock_slow app::work", Lock(Mutex), Thread),
     (
         "ondeck_core::linux::wait ondeck_lineage::ondeck::condvar::RawCondvar<P>::wait ondeck_cond_wait work",
@@ -222,6 +274,7 @@ const EXPECTED: &[(&str, WaitSubject, FutexOwner)] = &[
         Thread,
     ),
     ("syscall absl::Mutex::Block absl::Mutex::LockSlow absl::Mutex::ReaderLockWhen work", Wait(Condition), Thread),
+    ("syscall absl::Mutex::Block absl::Mutex::LockSlow absl::Mutex::WriterLockWhen work", Wait(Condition), Thread),
     ("syscall absl::Mutex::Block absl::CondVar::WaitCommon absl::CondVar::Wait work", Wait(Condition), Thread),
     ("syscall absl::Mutex::Block absl::Mutex::LockSlow absl::CondVar::WaitCommon work", Lock(Mutex), Thread),
     ("syscall absl::synchronization_internal::Waiter::Wait absl::Other::Wait work", Wait(Park), Thread),
@@ -343,6 +396,50 @@ fn each_stack_is_what_it_waits_for() {
     for (stack, meaning, whose) in EXPECTED {
         assert_eq!(judged(stack), Class { meaning: *meaning, whose: *whose }, "{stack}");
     }
+}
+
+/// Tables of lines have no more than the own names of functions that were inlined. Files are where a registry of packages has
+/// them, a copy beside the program, and a toolchain.
+#[test]
+fn inlined_functions_are_known_by_their_files() {
+    let class = |names: &[(&str, &str)]| {
+        let inlined = |(function, file): &(&str, &str)| Frame {
+            function: (*function).to_owned(),
+            module: "app".to_owned(),
+            file: (*file).to_owned(),
+            is_inlined: true,
+            is_named: true,
+            ..Frame::default()
+        };
+        let frames: Vec<(Frame, String)> = names.iter().map(|name| (inlined(name), brief(name.0))).collect();
+        classify(frames.iter().map(|(frame, brief)| (frame, brief.as_str()))).meaning
+    };
+    const REGISTRY: &str = "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
+    const STD: &str = "/rustc/0123456789abcdef/library/std/src";
+    let of = |root: &str, file: &str| format!("{root}/{file}");
+    let parks = of(REGISTRY, "parking_lot_core-0.10.0/src/parking_lot.rs");
+    for (function, file, meaning) in [
+        ("wait_until_internal", of(REGISTRY, "parking_lot-0.13.0/src/raw_condvar.rs"), Wait(Condition)),
+        ("wait_until_internal", of(REGISTRY, "parking_lot-0.12.5/src/condvar.rs"), Wait(Condition)),
+        ("wait_until_internal", of("vendor", "parking_lot/src/condvar.rs"), Wait(Condition)),
+        ("lock_slow", of(REGISTRY, "parking_lot-0.13.0/src/raw_mutex.rs"), Lock(Mutex)),
+        ("lock_shared_slow", of(REGISTRY, "parking_lot-0.11.2/src/raw_rwlock.rs"), Lock(RwLock)),
+        ("wait_until<core::option::Option<u8>>", of(REGISTRY, "crossbeam-channel-0.5.15/src/context.rs"), Wait(Channel)),
+        ("wait", of(STD, "sys/sync/condvar/futex.rs"), Wait(Condition)),
+        ("lock_contended", of(STD, "sys/sync/mutex/futex.rs"), Lock(Mutex)),
+        ("park", of(STD, "sys/sync/thread_parking/mod.rs"), Wait(Park)),
+    ] {
+        let futex = of(STD, "sys/pal/unix/futex.rs");
+        let stack = [
+            ("futex_wait", futex.as_str()),
+            ("park<{closure_env#0}>", if file.contains("parking_lot") { &parks } else { &futex }),
+            ("{closure#0}", &file),
+            (function, &file),
+            ("work", "src/main.rs"),
+        ];
+        assert_eq!(class(&stack), meaning, "{file}");
+    }
+    assert_eq!(class(&[("wait", "src/condvar.rs")]), Lock(Unknown), "the program's own");
 }
 
 #[test]
