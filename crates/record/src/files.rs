@@ -211,9 +211,9 @@ fn leave(mapped: *mut c_void, length: usize) -> bool {
     let words = |place: *mut c_void| place.cast::<AtomicU64>();
     for at in 0..HEADER / size_of::<u64>() {
         // SAFETY: a word of the header, which is mapped and aligned to pages; other threads change it by atomic operations.
-        let from = unsafe { &*words(mapped).add(at) };
+        let from = unsafe { &*words(mapped).wrapping_add(at) };
         // SAFETY: the same word of the copy, which is as long.
-        let to = unsafe { &*words(copy).add(at) };
+        let to = unsafe { &*words(copy).wrapping_add(at) };
         to.store(from.load(Relaxed), Relaxed);
     }
     let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;

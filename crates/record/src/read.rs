@@ -10,7 +10,10 @@ pub use names::Names;
 use crate::files;
 use crate::layout::{self, Header, LENGTHS_AT, MAGIC, Part, Stamp, event, waiting};
 use core::mem::offset_of;
-use core::sync::atomic::{Ordering::Acquire, fence};
+use core::sync::atomic::{
+    Ordering::{Acquire, Relaxed},
+    fence,
+};
 use outside::Budget;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -215,6 +218,21 @@ pub struct Dropped {
     pub nestings: u64,
 }
 
+impl RecordingInfo {
+    fn of(head: &Header) -> Self {
+        RecordingInfo {
+            pid: head.pid,
+            parent: head.parent,
+            program: path_of(&head.program),
+            lock: String::from_utf8_lossy(text(&head.lock)).into_owned(),
+            source: head.source,
+            rate: head.rate.max(1),
+            started_realtime_ns: head.started_realtime_ns,
+            started_ns: head.started_ns,
+        }
+    }
+}
+
 impl Reader {
     /// Opens a recording that has been begun.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
@@ -227,7 +245,7 @@ impl Reader {
         let header = || read::<Header>(&file, 0, 1).map(|mut one| one.remove(0));
         let header = || header().map_err(|error| wrong(format!("it ends within its first part: {error}")));
         let head = header()?;
-        if head.magic.into_inner() != MAGIC {
+        if head.magic.load(Relaxed) != MAGIC {
             return Err(wrong("it is no recording of this version, or was not begun".to_owned()));
         }
         let length = head.length;
@@ -267,19 +285,10 @@ impl Reader {
             },
             ring: checked(head.ring, size_of::<layout::Slot>(), most.ring)?,
             budget: Budget::default(),
-            tail: head.tail.into_inner(),
+            tail: head.tail.load(Relaxed),
             spoilt: 0,
-            epoch: head.epoch.into_inner(),
-            about: RecordingInfo {
-                pid: head.pid,
-                parent: head.parent,
-                program: path_of(&head.program),
-                lock: String::from_utf8_lossy(text(&head.lock)).into_owned(),
-                source: head.source,
-                rate: head.rate.max(1),
-                started_realtime_ns: head.started_realtime_ns,
-                started_ns: head.started_ns,
-            },
+            epoch: head.epoch.load(Relaxed),
+            about: RecordingInfo::of(&head),
             path: path.to_owned(),
             file,
         })

@@ -219,6 +219,9 @@ pub(crate) struct Ended {
     _content: Option<Content>,
 }
 
+/// Those that record, and why others don't; or why none does.
+pub(crate) type Attached = Result<(RecordedProcesses, Vec<NotBegun>), Vec<NotBegun>>;
+
 /// Processes that record, and what they have recorded.
 pub(crate) struct RecordedProcesses {
     processes: Vec<(u32, RunningProcess, Place)>,
@@ -247,7 +250,7 @@ impl RecordedProcesses {
 
     /// Switches the recorders of processes on, and gives those that do not record, too. The inner error says of each why all must
     /// be watched from the kernel.
-    pub(crate) fn of(args: &RecorderArgs, pids: &[u32]) -> Result<Result<(Self, Vec<NotBegun>), Vec<NotBegun>>, Exit> {
+    pub(crate) fn of(args: &RecorderArgs, pids: &[u32]) -> Result<Attached, Exit> {
         if let Some(pid) = pids.iter().find(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             return Err(kernel::explain(Refusal::NoProcess(*pid)));
         }
