@@ -185,10 +185,8 @@ fn a_panic_of_the_data_or_of_a_function_for_it_releases() {
     panics(|| mutex.set(Panics));
     panics(|| mutex.with_mut(|_| panic!()));
     assert!(mutex.try_lock().is_ok());
-    let poisons: [fn(&ondeck::poison::Mutex<Panics>); 2] = [
-        |mutex| drop(mutex.get_cloned()),
-        |mutex| drop(format!("{mutex:?}")),
-    ];
+    let poisons: [fn(&ondeck::poison::Mutex<Panics>); 2] =
+        [|mutex| drop(mutex.get_cloned()), |mutex| drop(format!("{mutex:?}"))];
     for act in poisons {
         let mutex = std::mem::ManuallyDrop::new(ondeck::poison::Mutex::new(Panics));
         panics(|| mutex.set(Panics));

@@ -36,7 +36,10 @@ fn is_shut_out(try_lock: impl Fn() -> bool + Sync) -> bool {
     !scope(|scope| scope.spawn(&try_lock).join().unwrap())
 }
 
-/// Calls `bump` with a guard of a mutex while another thread is inside of `lock`, until the listener was told.
+/// What a thread waits for a mutex whose guard outlives it.
+const SHORT: Duration = Duration::from_millis(1);
+
+/// Calls `bump` with a guard of a mutex while another thread is inside of `lock`, which gives up.
 fn bump_with_a_waiter(lock: impl Fn() + Sync, mut bump: impl FnMut()) {
     let is_over = AtomicBool::new(false);
     scope(|scope| {
@@ -80,14 +83,13 @@ fn a_guard_that_let_another_thread_in_holds_its_mutex() {
     told(panics, || {
         let mut guard = LOCK.lock();
         bump_with_a_waiter(
-            || *LOCK.lock() += 1,
+            || drop(LOCK.try_lock_for(SHORT)),
             || {
                 MutexGuard::bump(&mut guard);
                 assert!(LOCK.is_locked());
                 let seen = *guard;
                 std::hint::black_box(&guard);
                 assert_eq!(*guard, seen);
-                // Else the thread that waits would never end.
                 MutexGuard::unlocked(&mut guard, || sleep(Duration::from_micros(50)));
             },
         );
@@ -130,7 +132,7 @@ fn a_guard_with_an_arc_holds_its_mutex() {
     told(panics, || {
         let mut guard = mutex.lock_arc();
         bump_with_a_waiter(
-            || *mutex.lock() += 1,
+            || drop(mutex.try_lock_for(SHORT)),
             || {
                 ArcMutexGuard::bump(&mut guard);
                 assert!(mutex.is_locked());
@@ -161,7 +163,7 @@ macro_rules! wrappers_of_lock_api {
             told(panics, || {
                 let mut guard = LOCK.lock();
                 bump_with_a_waiter(
-                    || *LOCK.lock() += 1,
+                    || drop(LOCK.try_lock_for(SHORT)),
                     || {
                         MutexGuard::bump(&mut guard);
                         assert!(LOCK.is_locked());
