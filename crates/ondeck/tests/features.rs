@@ -27,6 +27,23 @@ mod serde {
         });
         assert!(serde_json::to_string(&mutex).is_err());
     }
+
+    #[test]
+    fn a_panic_in_serialize_releases() {
+        struct Panics;
+        impl ::serde::Serialize for Panics {
+            fn serialize<S: ::serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+                panic!("in serialize")
+            }
+        }
+        let (plain, poisons) = (ondeck::Mutex::new(Panics), ondeck::poison::Mutex::new(Panics));
+        let panics = |act: &dyn Fn()| {
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(act)).is_err());
+        };
+        panics(&|| drop(serde_json::to_string(&plain)));
+        panics(&|| drop(serde_json::to_string(&poisons)));
+        assert!(!plain.is_locked() && poisons.is_poisoned());
+    }
 }
 
 #[cfg(feature = "lock_api-04")]

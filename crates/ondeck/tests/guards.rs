@@ -153,3 +153,51 @@ fn lives_may_be_shortened() {
     let mutex = Mutex::new(String::from("data"));
     assert_eq!(&*part(MutexGuard::map(guard(mutex.lock()), |text| text.as_mut_str())), "data");
 }
+
+/// Its clones and its text panic, and so does its drop.
+struct Panics;
+
+impl Clone for Panics {
+    fn clone(&self) -> Self {
+        panic!("in a clone")
+    }
+}
+
+impl std::fmt::Debug for Panics {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("in a text")
+    }
+}
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("in a drop");
+        }
+    }
+}
+
+#[test]
+fn a_panic_of_the_data_or_of_a_function_for_it_releases() {
+    let mutex = std::mem::ManuallyDrop::new(ondeck::nonpoison::Mutex::new(Panics));
+    panics(|| mutex.get_cloned());
+    panics(|| format!("{:?}", *mutex));
+    panics(|| mutex.set(Panics));
+    panics(|| mutex.with_mut(|_| panic!()));
+    assert!(mutex.try_lock().is_ok());
+    let poisons: [fn(&ondeck::poison::Mutex<Panics>); 2] =
+        [|mutex| drop(mutex.get_cloned()), |mutex| drop(format!("{mutex:?}"))];
+    for act in poisons {
+        let mutex = std::mem::ManuallyDrop::new(ondeck::poison::Mutex::new(Panics));
+        panics(|| mutex.set(Panics));
+        assert!(!mutex.is_poisoned(), "the old data is dropped outside");
+        panics(|| act(&mutex));
+        assert!(mutex.is_poisoned());
+        assert!(matches!(mutex.try_lock(), Err(std::sync::TryLockError::Poisoned(_))), "it is free");
+        // What is poisoned has a text too.
+        panics(|| format!("{:?}", *mutex));
+    }
+    let monitor = std::mem::ManuallyDrop::new(ondeck::Monitor::new(Panics));
+    panics(|| format!("{:?}", *monitor));
+    assert!(!monitor.is_entered());
+}

@@ -83,6 +83,27 @@ fn threads_may_share_and_send_what_the_table_says() {
     }
 }
 
+/// The tests that the table of calls names are there.
+#[test]
+fn each_call_into_a_programs_code_has_its_test() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Ok(text) = std::fs::read_to_string(here.join("../../docs/soundness.md")) else { return };
+    let (_, section) = text.split_once("## Where the locks call your code").expect("the section is there");
+    let rows = section.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    let rows: Vec<&str> = rows.take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 10, "{rows:?}");
+    let files = std::fs::read_dir(here.join("tests")).expect("it is this test's").flatten();
+    let tests: String = files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        assert!(cells.len() == 6 && cells.iter().all(|cell| !cell.is_empty()), "{row}");
+        let names = cells[5].split('`').skip(1).step_by(2).filter(|name| !name.contains('/'));
+        for name in names {
+            assert!(tests.contains(&format!("fn {name}()")), "no test is called {name}");
+        }
+    }
+}
+
 /// The texts are those of one compiler. Others refuse the same in other words; there the documentation's examples, which
 /// must not compile either, are all that is looked at.
 #[test]
