@@ -44,7 +44,7 @@ pub(super) struct NewFile<'a> {
 impl Place {
     /// Walks there. `None` is a directory.
     pub(super) fn find(path: &Path) -> io::Result<Option<Place>> {
-        Walk::new(path)?.followed()
+        Walk::new(path)?.finish()
     }
 
     /// What is there, a link if one is.
@@ -141,7 +141,7 @@ impl Walk {
         Ok(walk)
     }
 
-    fn followed(mut self) -> io::Result<Option<Place>> {
+    fn finish(mut self) -> io::Result<Option<Place>> {
         while let Some(name) = self.rest.pop() {
             let is_last = self.rest.is_empty();
             let what = match statat(&self.at, &name, AtFlags::SYMLINK_NOFOLLOW) {
