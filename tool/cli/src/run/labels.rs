@@ -35,8 +35,8 @@ pub(super) fn of(args: &LaunchArgs, file: &Path) -> Result<Labels, Exit> {
 
 /// The service of systemd that `/proc/PID/cgroup` tells of. That of a user's session is none.
 fn unit(cgroups: &str) -> Option<&str> {
-    let parts = cgroups.lines().filter_map(|line| line.splitn(3, ':').nth(2)).flat_map(|path| path.split('/'));
-    parts.filter(|part| part.ends_with(".service") && !part.starts_with("user@")).next_back()
+    let mut parts = cgroups.lines().filter_map(|line| line.splitn(3, ':').nth(2)).flat_map(|path| path.split('/'));
+    parts.rfind(|part| part.ends_with(".service") && !part.starts_with("user@"))
 }
 
 #[cfg(test)]
