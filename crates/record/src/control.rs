@@ -75,7 +75,8 @@ pub struct Control {
     pub filters: AtomicU32,
     /// 1 if no call may be made of which it is not known that a filter lets it pass: then files are not removed.
     pub is_sealed: AtomicU32,
-    /// The number in the name of the file that is made for this recorder: a process may have several.
+    /// The number in the name of the file that is made for this recorder, and one more: a process may have several. 0 if the
+    /// process is to make one.
     pub file: AtomicU32,
     /// What was refused, of [`refused`], and in the lower half the error; with [`answer::NO_FILE`].
     pub refused: AtomicU64,

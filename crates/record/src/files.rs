@@ -124,7 +124,7 @@ fn fill_process(header: &mut Header) {
 /// The file that an observer has made there, mapped. `None` if there is none, `Some(None)` if it cannot be had.
 fn open_made(options: &RecordOptions, length: u64) -> Option<Option<*mut c_void>> {
     let mut path = [0_u8; RecordOptions::LONGEST + 64];
-    let n = control::control().file.load(Relaxed);
+    let n = control::control().file.load(Relaxed).checked_sub(1)?;
     name(&mut path, &options.directory, store::process(), n);
     match open(&path, libc::O_RDWR) {
         Ok(file) => {
@@ -133,7 +133,6 @@ fn open_made(options: &RecordOptions, length: u64) -> Option<Option<*mut c_void>
             close(file);
             Some(mapped)
         }
-        Err(libc::ENOENT) => None,
         Err(error) => {
             control::refuse(refused::OPENAT, error);
             Some(None)

@@ -86,6 +86,15 @@ fn has_ended(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | UnexpectedEof | WriteZero) || error.raw_os_error() == Some(NO_PROCESS)
 }
 
+/// Who makes the files for a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// There is [one](file_name) for each recorder in the directory, [ready](make_ready).
+    AreMade,
+    /// The process itself. Under a filter of system calls that may end it.
+    OfProcess,
+}
+
 /// A process with the recorder in it. Records until [`end`](Self::end). If it has not ended by the time when this is dropped, it
 /// will with its next lock, and removes its file.
 #[derive(Debug)]
@@ -145,8 +154,8 @@ impl RunningProcess {
         self.recorders.len()
     }
 
-    /// Has it record what `options` say. A file that is [there](file_name) and [ready](make_ready) is taken for that. Returns once it does; if it has several recorders, once those do that can.
-    pub fn begin(&mut self, options: &RecordOptions) -> Result<(), NotRecorded> {
+    /// Has it record what `options` say. Returns once it does; if it has several recorders, once those do that can.
+    pub fn begin(&mut self, options: &RecordOptions, files: Files) -> Result<(), NotRecorded> {
         /// A server that does nothing may use a lock each second.
         const PATIENCE: Duration = Duration::from_secs(3);
         let until = Instant::now() + PATIENCE;
@@ -159,7 +168,8 @@ impl RunningProcess {
         self.heart = Some(Heart::of(self.recorders.clone()).map_err(NotRecorded::NotAllowed)?);
         self.recorders.iter().for_each(Recorder::remember);
         for (at, recorder) in self.recorders.iter().enumerate() {
-            recorder.write(offset_of!(Control, file), &(at as u32).to_ne_bytes())?;
+            let file = if files == Files::AreMade { at as u32 + 1 } else { 0 };
+            recorder.write(offset_of!(Control, file), &file.to_ne_bytes())?;
             recorder.order(order::BEGIN, Some(options))?;
         }
         let mut why = NotRecorded::Idle(PATIENCE);

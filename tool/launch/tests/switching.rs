@@ -5,7 +5,7 @@
 mod library;
 
 use library::library;
-use ondeck_launch::running::{NotRecorded, RecordOptions, RunningProcess};
+use ondeck_launch::running::{Files, NotRecorded, RecordOptions, RunningProcess};
 use ondeck_record::read::Reader;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,7 +35,7 @@ fn record(pid: u32, turn: u64, tally: &Tally) {
     let rate = [1, 1000][turn as usize % 2];
     let path = directory.path().as_os_str().as_encoded_bytes();
     let options = RecordOptions::new(path, rate, 1, RecordOptions::DEFAULT_BUDGET).unwrap();
-    match process.begin(&options) {
+    match process.begin(&options, Files::OfProcess) {
         Ok(()) => {}
         Err(NotRecorded::Idle(_)) => {
             tally.idle.fetch_add(1, Relaxed);

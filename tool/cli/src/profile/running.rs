@@ -10,7 +10,7 @@ use super::signals::{Orders, end_at_once};
 use crate::args::{ProfileArgs, RecorderArgs};
 use crate::exit::Exit;
 use crate::terminal::{is_root, say};
-use ondeck_launch::running::{NotRecorded, RunningProcess};
+use ondeck_launch::running::{Files, NotRecorded, RunningProcess};
 use ondeck_profile::{Collector, Profile};
 use ondeck_trace::Refusal;
 use ondeck_trace::process::window;
@@ -116,7 +116,7 @@ fn begin(args: &RecorderArgs, pid: u32) -> Begun {
     let Some(options) = args.options(&place.inside) else {
         return Err(Exit::Failed(format!("{}: the path is too long", place.inside.display())));
     };
-    if let Err(why) = process.begin(&options) {
+    if let Err(why) = process.begin(&options, Files::AreMade) {
         return Ok(Err(told(why)));
     }
     Ok(Ok((process, place)))

@@ -2,6 +2,7 @@
 
 mod book;
 mod check;
+mod deep;
 mod first;
 mod forks;
 mod gone;
