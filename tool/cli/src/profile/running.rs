@@ -74,6 +74,9 @@ pub(super) fn attach_to_cgroup(args: &ProfileArgs, name: &str) -> Result<(), Exi
 /// A process that records, or why it does not.
 type Begun = Result<Result<(RunningProcess, Place), NotBegun>, Exit>;
 
+/// Those of some processes that record, and the others; or of each why none does.
+type BegunProcesses = Result<(RecordedProcesses, Vec<NotBegun>), Vec<NotBegun>>;
+
 /// A process that does not record, and why.
 pub(crate) struct NotBegun {
     pub(crate) pid: u32,
@@ -219,9 +222,6 @@ pub(crate) struct Ended {
     _content: Option<Content>,
 }
 
-/// Those that record, and why others don't; or why none does.
-pub(crate) type Attached = Result<(RecordedProcesses, Vec<NotBegun>), Vec<NotBegun>>;
-
 /// Processes that record, and what they have recorded.
 pub(crate) struct RecordedProcesses {
     processes: Vec<(u32, RunningProcess, Place)>,
@@ -250,7 +250,7 @@ impl RecordedProcesses {
 
     /// Switches the recorders of processes on, and gives those that do not record, too. The inner error says of each why all must
     /// be watched from the kernel.
-    pub(crate) fn of(args: &RecorderArgs, pids: &[u32]) -> Result<Attached, Exit> {
+    pub(crate) fn of(args: &RecorderArgs, pids: &[u32]) -> Result<BegunProcesses, Exit> {
         if let Some(pid) = pids.iter().find(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             return Err(kernel::explain(Refusal::NoProcess(*pid)));
         }
