@@ -11,6 +11,7 @@ use ondeck_profile::{FutexCollector, FutexSnapshot, Namer, is_alive};
 use ondeck_report::wording::typed;
 use ondeck_trace::{PausedProcess, Refusal, Tracer, not_urgent};
 use std::ffi::OsString;
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::{Mutex, PoisonError};
@@ -46,8 +47,7 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
 }
 
 /// Watches a process that runs already.
-pub(super) fn attach(args: &ProfileArgs, pid: u32, outputs: Outputs) -> Result<(), Exit> {
-    let orders = Orders::of_ours()?;
+pub(super) fn attach(args: &ProfileArgs, pid: u32, outputs: Outputs, orders: Orders) -> Result<(), Exit> {
     let tracer = Tracer::of_running(pid, ring_bytes(args.recorder.max_mb)).map_err(explain)?;
     // To attach to all threads takes a while.
     let run = begun(&command_of(pid));
@@ -115,7 +115,11 @@ fn explained(refusal: &Refusal, is_root: bool, command: &str) -> String {
 
 /// What was typed to start a process.
 pub(crate) fn command_of(pid: u32) -> Vec<String> {
-    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    /// It may have put more there than any command line has.
+    const LONGEST: u64 = 64 << 10;
+    let mut words = Vec::new();
+    let file = std::fs::File::open(format!("/proc/{pid}/cmdline"));
+    let _ = file.and_then(|file| file.take(LONGEST).read_to_end(&mut words));
     let words = words.strip_suffix(&[0]).unwrap_or(&words).split(|byte| *byte == 0);
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }

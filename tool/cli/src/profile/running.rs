@@ -16,23 +16,23 @@ use std::time::{Duration, Instant};
 /// Records a process, or watches it from the kernel if that cannot be.
 pub(super) fn attach(args: &ProfileArgs, pid: u32) -> Result<(), Exit> {
     let mut outputs = Outputs::check(args)?;
-    if args.kernel.futex {
-        return kernel::attach(args, pid, outputs);
-    }
     let orders = Orders::of_ours()?;
+    if args.kernel.futex {
+        return kernel::attach(args, pid, outputs, orders);
+    }
     match RecordedProcesses::of_process(&args.recorder, pid)? {
         Ok(recorded) => recorded.watch(args, &orders, outputs),
         Err(why) if args.recorder.order => {
             Err(Exit::Failed(format!("--order: the kernel sees no order of locks, and {why}")))
         }
         Err(why) => {
-            drop(orders);
             outputs.note(why);
             let given = args.recorder.given();
             if !given.is_empty() {
                 outputs.note(format!("{} had no effect: the recorder was not used", given.join(" and ")));
             }
-            kernel::attach(args, pid, outputs)
+            // Somebody may have wanted an end while the recorder was looked for.
+            kernel::attach(args, pid, outputs, orders)
         }
     }
 }
