@@ -132,7 +132,8 @@ fn of_file(path: &Path) -> Result<Vec<&'static Runtime>, String> {
     let has = |(section, text): &(&str, &str)| {
         let section = object.section_by_name(section);
         section.is_some_and(|section| {
-            text.is_empty() || section.data().is_ok_and(|data| {
+            text.is_empty()
+                || section.data().is_ok_and(|data| {
                     let data = &data[..data.len().min(LONGEST)];
                     memmem::find(data, text.as_bytes()).is_some()
                 })

@@ -174,7 +174,10 @@ impl fmt::Display for Spent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Spent { wanted, left, limit } = self;
         let [wanted, left, limit] = [wanted.div_ceil(1 << 20), left >> 20, limit >> 20];
-        write!(f, "{wanted} MB more are needed. One observation keeps at most {limit} MB of what programs say, and {left} MB are left")
+        write!(
+            f,
+            "{wanted} MB more are needed. One observation keeps at most {limit} MB of what programs say, and {left} MB are left"
+        )
     }
 }
 

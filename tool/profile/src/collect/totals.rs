@@ -50,7 +50,8 @@ impl Totals {
         const OF_TIMELINE: usize = 2 * 8000;
         let what = event::plain(sample.event);
         let stack = Stack { number: sample.stack, is_reading: sample.event & event::READING != 0 };
-        let has_stack = what == event::HANDING_ON || totals.is_some_and(|totals| totals.sites_of(what).0.contains_key(&stack));
+        let has_stack =
+            what == event::HANDING_ON || totals.is_some_and(|totals| totals.sites_of(what).0.contains_key(&stack));
         let names_thread = is_wait(what) || what == event::TAKE;
         let has_thread = !names_thread || totals.is_some_and(|totals| totals.waits.threads.contains(&sample.thread));
         let has_timeline = !is_wait(what) || totals.is_some_and(|totals| totals.waits.sum.count > 0.0);

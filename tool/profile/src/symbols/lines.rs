@@ -169,9 +169,8 @@ impl Store {
         name.push(".dwp");
         let object = self.open(Path::new(&name)).ok()?;
         let none = self.section(&object, None).ok()?;
-        let section = |id: SectionId| -> Result<Bytes, Box<dyn std::error::Error>> {
-            Ok(self.section(&object, id.dwo_name())?)
-        };
+        let section =
+            |id: SectionId| -> Result<Bytes, Box<dyn std::error::Error>> { Ok(self.section(&object, id.dwo_name())?) };
         DwarfPackage::load(section, none).ok()
     }
 }
