@@ -14,6 +14,7 @@ use ondeck_report::wording::typed;
 use ondeck_trace::process::window;
 use ondeck_trace::{PausedProcess, Refusal, Tracer, not_urgent};
 use std::ffi::OsString;
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::{Mutex, PoisonError};
@@ -49,8 +50,13 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
 }
 
 /// Watches processes that run already. `why` says of each why its recorder was not used, if that was tried.
-pub(super) fn attach(args: &ProfileArgs, pids: &[u32], outputs: Outputs, why: &[NotBegun]) -> Result<(), Exit> {
-    let orders = Orders::of_ours()?;
+pub(super) fn attach(
+    args: &ProfileArgs,
+    pids: &[u32],
+    outputs: Outputs,
+    orders: Orders,
+    why: &[NotBegun],
+) -> Result<(), Exit> {
     let tracer = running(pids, args.recorder.max_mb, why)?;
     // To attach to all threads takes a while.
     let run = begun(&pids.first().map(|pid| command_of(*pid)).unwrap_or_default());
@@ -147,7 +153,11 @@ fn explained(refusal: &Refusal, is_root: bool, command: &str) -> String {
 
 /// What was typed to start a process.
 pub(crate) fn command_of(pid: u32) -> Vec<String> {
-    let words = std::fs::read(format!("/proc/{}/cmdline", window(pid))).unwrap_or_default();
+    /// It may have put more there than any command line has.
+    const LONGEST: u64 = 64 << 10;
+    let mut words = Vec::new();
+    let file = std::fs::File::open(format!("/proc/{}/cmdline", window(pid)));
+    let _ = file.and_then(|file| file.take(LONGEST).read_to_end(&mut words));
     let words = words.strip_suffix(&[0]).unwrap_or(&words).split(|byte| *byte == 0);
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }

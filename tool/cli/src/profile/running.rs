@@ -27,10 +27,10 @@ pub(super) fn attach(args: &ProfileArgs, numbers: &[u32]) -> Result<(), Exit> {
         say(&format!("note: {note}"));
         outputs.note(note);
     }
-    if args.kernel.futex {
-        return kernel::attach(args, &pids, outputs, &[]);
-    }
     let orders = Orders::of_ours()?;
+    if args.kernel.futex {
+        return kernel::attach(args, &pids, outputs, orders, &[]);
+    }
     match RecordedProcesses::of(&args.recorder, &pids)? {
         Ok((recorded, others)) => {
             others.iter().for_each(|other| outputs.note(other.left_out()));
@@ -41,13 +41,13 @@ pub(super) fn attach(args: &ProfileArgs, numbers: &[u32]) -> Result<(), Exit> {
             Err(Exit::Failed(format!("--order: the kernel sees no order of locks, and {}", why.join("; "))))
         }
         Err(why) => {
-            drop(orders);
             why.iter().for_each(|why| outputs.note(why.watched()));
             let given = args.recorder.given();
             if !given.is_empty() {
                 outputs.note(format!("{} had no effect: the recorder was not used", given.join(" and ")));
             }
-            kernel::attach(args, &pids, outputs, &why)
+            // Somebody may have wanted an end while the recorder was looked for.
+            kernel::attach(args, &pids, outputs, orders, &why)
         }
     }
 }

@@ -28,3 +28,28 @@ impl LookedAt {
         open_within(self.root.as_ref()?, path).ok().map(Arc::new)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As root of a process that has its own.
+    #[test]
+    fn what_a_process_names_is_a_file_below_its_root_or_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::write(at("library"), "x").unwrap();
+        std::os::unix::fs::symlink("/library", at("link")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", at("out")).unwrap();
+        let name = std::ffi::CString::new(at("pipe").as_os_str().as_encoded_bytes()).unwrap();
+        // SAFETY: a text that ends with 0.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        let process = LookedAt { pid: 1, root: File::open(directory.path()).ok() };
+        let opens = |path: &str| process.open(Path::new(path)).is_some();
+        assert!(opens("/library") && opens("/link") && opens("/../library"));
+        assert!(!opens("/out") && !opens("/pipe") && !opens("/") && !opens("/nowhere"));
+        // All devices are there. To open this one makes a new terminal.
+        let process = LookedAt { pid: 1, root: File::open("/").ok() };
+        assert!(process.open(Path::new("/dev/ptmx")).is_none());
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::workshop::{C, CPP, Run, Workshop, text};
 use crate::symbols::Symbols;
+use ondeck_record::read::outside::Budget;
 use std::path::Path;
 
 /// Asks for all that the program told, and for addresses all over it.
@@ -98,4 +99,74 @@ fn a_section_is_not_unpacked_that_says_that_it_is_huge() {
     // The size is the second field of the header, behind the kind with its padding.
     overwrite(&workshop, &program, ".debug_info", 8, &(1_u64 << 40).to_le_bytes());
     assert_symbols_only(&workshop, &run, "1099511627776");
+}
+
+/// A program whose debug information unpacks to so many MB more.
+fn bomb(workshop: &Workshop, packing: &str, megabytes: usize) -> Run {
+    let padding = format!(".section .debug_str,\"MS\",@progbits,1\n.fill {},1,65\n.byte 0\n", megabytes << 20);
+    std::fs::write(workshop.path("padding.s"), padding).unwrap();
+    let flags = ["-g", &format!("-Wl,--compress-debug-sections={packing}"), "padding.s"];
+    let program = workshop.compile("gcc", C, &flags);
+    assert!(program.metadata().unwrap().len() < 1 << 20);
+    workshop.run(&program, &[])
+}
+
+#[test]
+fn what_unpacks_to_more_than_the_budget_is_remarked_and_takes_none() {
+    let workshop = Workshop::new();
+    for packing in ["zlib", "zstd"] {
+        let run = bomb(&workshop, packing, 100);
+        let within = |megabytes: u64| {
+            let mut symbols = workshop.symbols();
+            symbols.budget = Budget::of(megabytes << 20);
+            let named = run.places(&mut symbols, "outer");
+            (named, symbols.remarks().join("\n"), symbols.budget.taken() >> 20)
+        };
+        let (named, remarks, taken) = within(50);
+        assert_eq!(named, [("outer".to_owned(), 0, false)], "{packing}");
+        // The one is packed more than any compiler's text could be.
+        let words = match packing {
+            "zlib" => &[".debug_str unpacks to 100 MB", "at most 50 MB", "objcopy --decompress-debug-sections"][..],
+            _ => &[".debug_str says that its ", " unpack to 1048"],
+        };
+        for words in words {
+            assert!(remarks.contains(words), "{packing}: {words} is missing in: {remarks}");
+        }
+        assert!(taken < 2, "{packing}: {taken} MB");
+        if packing == "zlib" {
+            let (named, remarks, taken) = within(150);
+            assert!(named[0].1 > 0 && remarks.is_empty() && taken >= 100, "{named:?} {remarks} {taken} MB");
+        }
+    }
+}
+
+#[test]
+fn symbols_that_do_not_fit_are_remarked() {
+    let workshop = Workshop::new();
+    let program = workshop.compile("gcc", C, &[]);
+    let run = workshop.run(&program, &[]);
+    let mut symbols = workshop.symbols();
+    symbols.budget = Budget::of(300);
+    assert_eq!(symbols.frames(&run.modules, run.addresses["outer"], true).len(), 1);
+    let remarks = symbols.remarks().join("\n");
+    assert!(remarks.contains("its symbols do not fit"), "{remarks}");
+}
+
+/// What is split off is named by the file, as any path. To open this one makes a new terminal.
+#[test]
+fn split_debug_information_in_a_device_is_not_opened() {
+    let workshop = Workshop::new();
+    let program = workshop.compile("gcc", C, &["-g", "-gsplit-dwarf"]);
+    let run = workshop.run(&program, &[]);
+    let split = std::fs::read_dir(workshop.path("")).unwrap().flatten().map(|entry| entry.path());
+    let split = split.filter(|path| path.extension().is_some_and(|end| end == "dwo")).collect::<Vec<_>>();
+    assert!(run.places(&mut workshop.symbols(), "outer")[0].1 > 0 && !split.is_empty());
+    for path in split {
+        std::fs::remove_file(&path).unwrap();
+        let name = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
+        // Nobody writes into it: who opens it to read waits for ever, unless it is looked at first.
+        // SAFETY: a text that ends with 0.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    }
+    assert_eq!(run.places(&mut workshop.symbols(), "outer")[0].0, "outer");
 }
