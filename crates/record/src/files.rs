@@ -111,7 +111,7 @@ fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
     layout::copy_text(lock.as_bytes(), &mut header.lock);
     let room = &mut header.program;
     let most = room.len() - 1;
-    kernel::read_link(c"/proc/self/exe", &mut room[..most]);
+    modules::program(&mut room[..most]);
 }
 
 /// A new file in the directory, mapped.

@@ -154,7 +154,9 @@ mod tests {
         begin();
         let recording = with_room_for_samples(LOCKS.into(), 1);
         std::thread::scope(|scope| {
-            scope.spawn(|| (1..LOCKS).for_each(|_| assert_ne!(add(recording, 64, 7, Origin { stack: 8, module: 0 }), NONE)));
+            scope.spawn(|| {
+                (1..LOCKS).for_each(|_| assert_ne!(add(recording, 64, 7, Origin { stack: 8, module: 0 }), NONE))
+            });
             for number in 1..LOCKS {
                 let lock = lock(recording, number).unwrap();
                 while lock.address.load(Acquire) == 0 {

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 /// For each plugin, how many waits were in its function, and how many for its lock.
 fn waits(profile: &Profile) -> BTreeMap<&'static str, (u64, u64)> {
     let mut waits = BTreeMap::new();
-    for (name, section, lock_name) in [("alpha", "alpha_section", "alpha_lock"), ("beta_", "beta__section", "beta__lock")] {
+    for (name, section, lock_name) in
+        [("alpha", "alpha_section", "alpha_lock"), ("beta_", "beta__section", "beta__lock")]
+    {
         let is_inside = |stack: u32| profile.frames_of(stack).any(|frame| frame.function.contains(section));
         let (mut inside, mut locks) = (0.0, 0.0);
         for lock in &profile.locks {

@@ -16,8 +16,8 @@
 use super::names::Names;
 use crate::kinds::{Class, FutexOwner, WaitSubject};
 use crate::profile::{LockKind, WaitKind};
-use ondeck_trace::{Wait, in_time};
 use ondeck_trace::process::bytes;
+use ondeck_trace::{Wait, in_time};
 
 /// The bits in which the words of a label differ, as `dugout.rs` has it.
 const MAGIC: u64 = 0x9d5c_0b7e_a3f1_4628;

@@ -185,7 +185,8 @@ impl<'a> Names<'a> {
         }
         let most = group.waiters.sites(Some).first().map(|site| site.stack);
         let place = |stack| self.stacks.of(stack).get(kinds::place(self.stacks.named(stack)).unwrap_or(0)).copied();
-        most.and_then(place).map_or_else(|| format!("{:#x}", in_time::plain(address)), |number| self.stacks.place("", number))
+        most.and_then(place)
+            .map_or_else(|| format!("{:#x}", in_time::plain(address)), |number| self.stacks.place("", number))
     }
 
     pub(super) fn stack(&mut self, image: usize, number: u32) -> u32 {

@@ -232,9 +232,10 @@ impl Image {
         let offset = address - symbol.start;
         let part = || {
             let dwarf = self.dwarf.as_ref().filter(|dwarf| dwarf.is_unchanged())?;
-            let index = || guarded(|| Ok(variables::index(&dwarf.path))).ok().flatten().unwrap_or_default();
+            let supplement = dwarf.supplement.as_deref();
+            let index = || guarded(|| Ok(variables::index(&dwarf.path, supplement))).ok().flatten().unwrap_or_default();
             let index = self.variables.get_or_init(index);
-            guarded(|| Ok(variables::part(&dwarf.path, index, symbol.start, offset))).ok().flatten()
+            guarded(|| Ok(variables::part(&dwarf.path, supplement, index, symbol.start, offset))).ok().flatten()
         };
         let known = self.parts.borrow().get(&address).cloned();
         let part = known.unwrap_or_else(|| self.parts.borrow_mut().entry(address).or_insert(part()).clone());
