@@ -146,21 +146,19 @@ pub(crate) fn program(room: &mut [u8]) -> usize {
     length
 }
 
-/// Finds it where its headers are mapped: the loader tells where. To be called before the program starts.
-fn find_loaded() {
+/// Finds what is mapped where the program begins. To be called before the program starts.
+fn find_loaded(start: u64) {
     let mut room = [0; libc::PATH_MAX as usize];
     let length = kernel::read_link(c"/proc/self/exe", &mut room);
     let name = room[..length].rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     if ![&b"ld-"[..], b"ld64.so", b"ld.so"].iter().any(|start| name.starts_with(start)) {
         return;
     }
-    // SAFETY: takes a number.
-    let headers = unsafe { libc::getauxval(libc::AT_PHDR) };
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let path = maps.lines().find_map(|line| {
         let (from, to) = line.split_once(' ')?.0.split_once('-')?;
         let number = |text| u64::from_str_radix(text, 16).ok();
-        (number(from)?..number(to)?).contains(&headers).then(|| line.find('/').map(|at| &line[at..]))?
+        (number(from)?..number(to)?).contains(&start).then(|| line.find('/').map(|at| &line[at..]))?
     });
     if let Some(path) = path {
         LOADED.get_or_init(|| path.as_bytes().to_vec());
@@ -169,7 +167,10 @@ fn find_loaded() {
 
 /// Asks the loader for what is there. Before the program starts: takes the loader's lock.
 pub(crate) fn ask_loader() {
-    find_loaded();
+    let program = |module: &&Module| module.path[0] == 0;
+    if let Some(start) = loaded().iter().find(program).map(|module| module.start) {
+        find_loaded(start);
+    }
     // SAFETY: a string of C.
     let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
     FIND.store(find, Relaxed);
