@@ -97,7 +97,7 @@ impl Image {
             return address;
         }
         let mut there = self.modules.iter().rev().filter(|module| (module.start..module.end).contains(&address));
-        let first = there.clone().last();
+        let first = there.clone().next_back();
         let then = there.find(|module| module.from_ns <= at).or(first);
         in_time::address(address, then.map_or(0, |module| module.number))
     }
