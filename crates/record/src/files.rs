@@ -118,7 +118,7 @@ fn fill_process(header: &mut Header) {
     header.parent = unsafe { kernel::call(libc::SYS_getppid, []) }.unwrap_or(0) as u32;
     let room = &mut header.program;
     let most = room.len() - 1;
-    kernel::read_link(c"/proc/thread-self/exe", &mut room[..most]);
+    modules::program(&mut room[..most]);
 }
 
 /// The file that an observer has made there, mapped. `None` if there is none, `Some(None)` if it cannot be had.

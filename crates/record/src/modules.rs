@@ -24,6 +24,7 @@ pub(crate) use elf::Module;
 use elf::{LinkMap, module, program_headers, stamp, unwind_tables};
 use framehop::{MustNotAllocateDuringUnwind, Unwinder as _, UnwinderNative};
 use ondeck_core::kernel;
+use std::sync::OnceLock;
 use std::vec::Vec;
 
 pub(crate) type Tables = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwind>;
@@ -134,8 +135,42 @@ pub(crate) fn library_of(address: u64) -> Option<core::ops::Range<u64>> {
     (module.path[0] != 0).then_some(module.start..module.end)
 }
 
+/// The program's file, if the kernel takes the loader for the program, as that was started with the program's path.
+static LOADED: OnceLock<Vec<u8>> = OnceLock::new();
+
+/// Writes the path of the program's file; how long it is.
+pub(crate) fn program(room: &mut [u8]) -> usize {
+    let Some(path) = LOADED.get() else { return kernel::read_link(c"/proc/self/exe", room) };
+    let length = path.len().min(room.len());
+    room[..length].copy_from_slice(&path[..length]);
+    length
+}
+
+/// Finds what is mapped where the program begins. To be called before the program starts.
+fn find_loaded(start: u64) {
+    let mut room = [0; libc::PATH_MAX as usize];
+    let length = kernel::read_link(c"/proc/self/exe", &mut room);
+    let name = room[..length].rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    if ![&b"ld-"[..], b"ld64.so", b"ld.so"].iter().any(|start| name.starts_with(start)) {
+        return;
+    }
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let path = maps.lines().find_map(|line| {
+        let (from, to) = line.split_once(' ')?.0.split_once('-')?;
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        (number(from)?..number(to)?).contains(&start).then(|| line.find('/').map(|at| &line[at..]))?
+    });
+    if let Some(path) = path {
+        LOADED.get_or_init(|| path.as_bytes().to_vec());
+    }
+}
+
 /// Asks the loader for what is there. Before the program starts: takes the loader's lock.
 pub(crate) fn ask_loader() {
+    let program = |module: &&Module| module.path[0] == 0;
+    if let Some(start) = loaded().iter().find(program).map(|module| module.start) {
+        find_loaded(start);
+    }
     // SAFETY: a string of C.
     let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
     FIND.store(find, Relaxed);

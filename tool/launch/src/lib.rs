@@ -140,7 +140,11 @@ pub fn prepare(launch: &Launch) -> Result<Command, Refusal> {
 pub fn plain(launch: &Launch) -> Result<Command, Refusal> {
     let command = unchanged(&launch.command)?;
     let only_recorded = launch.recording.is_some() && launch.lock.as_deref() == Some("glibc");
-    program::judge(Path::new(command.get_program()), only_recorded)?;
+    let program = Path::new(command.get_program());
+    program::judge(program, only_recorded)?;
+    if ondeck_trace::loader::is_loader(program) {
+        program::judge_loaded(&launch.command, only_recorded)?;
+    }
     Ok(command)
 }
 

@@ -8,6 +8,7 @@ use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, Object, ObjectSection, ObjectSymbol};
 use ondeck_trace::elf::{parse, read};
+use ondeck_trace::loader::{is_loader, is_name_of_loader, program_of};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -53,19 +54,48 @@ pub(crate) fn judge(path: &Path, only_recorded: bool) -> Result<(), Refusal> {
             path = interpreter(line).map_err(refuse)?;
             continue;
         }
-        let own = |why: String| format!("{}: {why}", path.display());
-        if let Some(why) = judge_binary(&content).map_err(refuse)?
-            && !(only_recorded && why == STATIC && has_recorder(&content))
-        {
-            return Err(Refusal::OutOfReach(own(why)));
+        // Of the loader, what it loads counts: see [`judge_loaded`].
+        if !is_loader(&path) {
+            judge_content(&path, &content, only_recorded)?;
         }
-        let options = std::env::var("ASAN_OPTIONS").unwrap_or_default();
-        return match sanitizer(&content, &options) {
-            Some(why) => Err(Refusal::OutOfReach(own(why.to_owned()))),
-            None => judge_rights(&path, &metadata).map_err(refuse),
-        };
+        return judge_rights(&path, &metadata).map_err(refuse);
     }
     Err(Refusal::Program(format!("{}: too many interpreters of interpreters", path.display())))
+}
+
+/// Refuses a program that the loader is to load, which was named as a program. It needs no right to be executed, gives its
+/// user no rights, and is no script.
+pub(crate) fn judge_loaded(words: &[OsString], only_recorded: bool) -> Result<(), Refusal> {
+    let loader = words[0].to_string_lossy();
+    let program = program_of(&words[1..]).map_err(|option| {
+        let why = match option.is_empty() {
+            true => "no program is named behind the loader".to_owned(),
+            false => format!("with {} the loader runs no program", option.display()),
+        };
+        Refusal::Program(format!("{loader}: {why}; accepted: {loader} PROGRAM ARGUMENTS"))
+    })?;
+    let path = Path::new(program);
+    let refuse = |why: String| Refusal::Program(format!("{}: {why}", path.display()));
+    if !program.as_bytes().contains(&b'/') {
+        // The loader would look among libraries.
+        return Err(refuse("the loader takes the program's path, as ./PROGRAM".to_owned()));
+    }
+    if !path.exists() {
+        return Err(Refusal::NotFound(format!("{}: there is no such file", path.display())));
+    }
+    judge_content(path, &read(path).map_err(|error| refuse(error.to_string()))?, only_recorded)
+}
+
+/// Refuses what is in a program's file.
+fn judge_content(path: &Path, content: &[u8], only_recorded: bool) -> Result<(), Refusal> {
+    let own = |why: &str| format!("{}: {why}", path.display());
+    if let Some(why) = judge_binary(content).map_err(|why| Refusal::Program(own(&why)))?
+        && !(only_recorded && why == STATIC && has_recorder(content))
+    {
+        return Err(Refusal::OutOfReach(own(&why)));
+    }
+    let options = std::env::var("ASAN_OPTIONS").unwrap_or_default();
+    sanitizer(content, &options).map_or(Ok(()), |why| Err(Refusal::OutOfReach(own(why))))
 }
 
 /// What a script's first line starts. `env` starts what it finds by a name.
@@ -156,7 +186,7 @@ const MACHINE: elf::Machine = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 }
 
 fn is_glibc(loader: &[u8]) -> bool {
     let name = loader.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    name.starts_with(b"ld-linux") || name.starts_with(b"ld-2.") || name.starts_with(b"ld64.so")
+    is_name_of_loader(name)
 }
 
 /// With other rights than its user's, the loader ignores a library that is named by its path.
@@ -268,6 +298,32 @@ mod tests {
             let program = directory.path().join("a");
             assert!(matches!(judge(&program, false), Err(Refusal::OutOfReach(_))));
             assert_eq!(sanitizer(&read(&program).unwrap(), "detect_leaks=0:verify_asan_link_order=0"), None);
+        }
+    }
+
+    #[test]
+    fn of_the_loader_the_program_counts_that_it_loads() {
+        let loader = find(OsStr::new("/lib64/ld-linux-x86-64.so.2")).or(find(OsStr::new("/lib/ld-linux-aarch64.so.1")));
+        let Ok(loader) = loader else { return };
+        assert_eq!(judge(&loader, false), Ok(()));
+        let directory = tempfile::tempdir().unwrap();
+        let text = script(&directory, "script", "#!/bin/sh\n", 0o755);
+        let loaded = |words: &[&OsStr]| {
+            let words: Vec<OsString> = [loader.as_os_str()].iter().chain(words).map(OsString::from).collect();
+            judge_loaded(&words, false).map_err(|refusal| refusal.to_string())
+        };
+        let shell = find(OsStr::new("sh")).unwrap();
+        assert_eq!(loaded(&["--argv0".as_ref(), "x".as_ref(), shell.as_ref()]), Ok(()));
+        for (words, why) in [
+            (&["--list".as_ref(), shell.as_os_str()][..], "with --list the loader runs no program"),
+            (&[], "no program is named"),
+            (&["sh".as_ref()], "path"),
+            (&["/no/such/program".as_ref()], "no such file"),
+            (&[text.as_os_str()], "neither a program"),
+            (&[loader.as_os_str()], "static"),
+        ] {
+            let refused = loaded(words).unwrap_err();
+            assert!(refused.contains(why), "{words:?}: {refused}");
         }
     }
 

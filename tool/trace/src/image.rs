@@ -18,6 +18,7 @@
 
 use crate::elf;
 use crate::in_time;
+use crate::loader;
 use crate::maps::{self, Mapping, executable, without_mark};
 use crate::module::{Elf, Module};
 use crate::process::{parent, window};
@@ -199,6 +200,8 @@ impl Images {
     fn begin(&mut self, pid: u32, parent: u32, from_ns: u64, walker: Walker, modules: Vec<Module>) -> usize {
         let program = std::fs::read_link(format!("/proc/{}/exe", window(pid))).unwrap_or_default();
         let program = without_mark(&program).to_owned();
+        let loaded = || loader::program_of_process(window(pid));
+        let program = if loader::is_loader(&program) { loaded().unwrap_or(program) } else { program };
         let image = Image {
             pid,
             parent,

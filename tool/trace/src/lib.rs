@@ -17,6 +17,7 @@
 //! | `record` | the bytes of a record |
 //! | `image` | processes, their programs and libraries |
 //! | `in_time` | addresses where several files were loaded after each other |
+//! | `loader` | the loader, run as a program |
 //! | `maps` | what is mapped into a process, and which of it is code; for others, too |
 //! | `elf` | files of programs as they are on disk; for other readers of such files, too |
 //! | `module` | what is needed of a program file or library |
@@ -36,6 +37,7 @@ mod event;
 mod held;
 mod image;
 pub mod in_time;
+pub mod loader;
 pub mod maps;
 mod module;
 mod pair;

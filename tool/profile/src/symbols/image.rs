@@ -241,9 +241,11 @@ impl Image {
         let offset = address - symbol.start;
         let part = || {
             let dwarf = self.dwarf.as_ref().filter(|dwarf| dwarf.is_unchanged())?;
-            let index = || guarded(|| Ok(variables::index(&dwarf.path, &self.budget))).ok().flatten();
+            let supplement = dwarf.supplement.as_deref();
+            let index = || guarded(|| Ok(variables::index(&dwarf.path, supplement, &self.budget))).ok().flatten();
             let (index, _) = self.variables.get_or_init(index).as_ref()?;
-            guarded(|| Ok(variables::part(&dwarf.path, index, &self.budget, symbol.start, offset))).ok().flatten()
+            let part = || Ok(variables::part(&dwarf.path, supplement, index, &self.budget, symbol.start, offset));
+            guarded(part).ok().flatten()
         };
         let known = self.parts.borrow().get(&address).cloned();
         let part = known.unwrap_or_else(|| self.parts.borrow_mut().entry(address).or_insert(part()).clone());
