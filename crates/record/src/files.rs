@@ -184,9 +184,8 @@ fn leave(mapped: *mut c_void, length: usize) -> bool {
     let flags = (kind | libc::MAP_FIXED | libc::MAP_NORESERVE) as usize;
     let content = mapped.wrapping_byte_add(HEADER) as usize;
     // SAFETY: our mapping, behind the header.
-    let is_left = |()| unsafe {
-        kernel::call(libc::SYS_mmap, [content, length, protection as usize, flags, usize::MAX, 0])
-    };
+    let is_left =
+        |()| unsafe { kernel::call(libc::SYS_mmap, [content, length, protection as usize, flags, usize::MAX, 0]) };
     moved.is_ok() && is_left(()).is_ok()
 }
 

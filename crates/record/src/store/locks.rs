@@ -115,8 +115,11 @@ pub(crate) fn is_spare(recording: &Recording, number: u32) -> bool {
 
 fn may_go(recording: &Recording, lock: &Lock) -> bool {
     let word = lock.tenancy.load(Acquire);
-    let is_over =
-        if recording.has_file() { tenancy::may_go(word, recording.taken.load(Acquire)) } else { word & tenancy::CLAIMED == 0 };
+    let is_over = if recording.has_file() {
+        tenancy::may_go(word, recording.taken.load(Acquire))
+    } else {
+        word & tenancy::CLAIMED == 0
+    };
     is_over && waiting::number(lock.waiting.load(Relaxed)) == 0
 }
 

@@ -113,7 +113,9 @@ fn a_new_lock_gets_the_place_of_one_that_was_not_used_for_a_while() {
             }
             numbers.push(lock_at(&reader, address(n)).number);
             // Each sample is of the lock that it was written of.
-            assert!(samples(&mut reader).iter().all(|sample| sample.lock == numbers[numbers.len() - 1]) || n % 100 == 0);
+            assert!(
+                samples(&mut reader).iter().all(|sample| sample.lock == numbers[numbers.len() - 1]) || n % 100 == 0
+            );
         }
         assert_eq!(reader.dropped().unwrap().locks, 1);
         // Each has a number of its own, and what is used or waited for keeps its place.

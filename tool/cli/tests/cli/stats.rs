@@ -183,11 +183,10 @@ fn the_lines_of_two_programs_are_told_apart() {
     assert_eq!((one.locks(), other.locks()), (vec!["cache"], vec!["cache"]));
     assert!(one.samples.keys().all(|line| !other.samples.contains_key(line)), "{one:?} {other:?}");
     let program_name = Path::new(&program).file_name().unwrap().to_str().unwrap();
-    assert_eq!([one.all("program"), one.all("file"), other.all("file")].map(Vec::from_iter), [
-        [program_name],
-        ["one"],
-        ["other"]
-    ]);
+    assert_eq!(
+        [one.all("program"), one.all("file"), other.all("file")].map(Vec::from_iter),
+        [[program_name], ["one"], ["other"]]
+    );
     let flags = ["--label", "shop=a \"b\\", "--label", "program=other", "--label", "file="];
     finished(&mut run(&files[0], &flags, &[&program, "1", "1"]));
     let given = Exposition::read(&std::fs::read_to_string(&files[0]).unwrap());
@@ -226,7 +225,10 @@ fn what_cannot_be_is_refused_before_the_program_starts() {
         (&["--label", "a=b"], &["--label needs a file", "accepted: ", "--stats FILE.prom"]),
         (&["--stats", &file, "--label", "a"], &["--label", "no =", "accepted: NAME=VALUE"]),
         (&["--stats", &file, "--label", "lock=b"], &["--label", "of their own", "accepted: NAME=VALUE"]),
-        (&["--stats", &file, "--label", "a=b", "--label", "a=c"], &["--label: a comes twice", "accepted: each name once"]),
+        (
+            &["--stats", &file, "--label", "a=b", "--label", "a=c"],
+            &["--label: a comes twice", "accepted: each name once"],
+        ),
         (&["--stats"], &["--stats <FILE.prom>"]),
     ] {
         let flags = [&["run", "--library", library()], flags].concat();

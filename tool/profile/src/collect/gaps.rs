@@ -1,7 +1,7 @@
 //! What is missing in statistics, and why: in numbers, for who watches them, and in sentences, of which each is said once.
 
-use super::bypassed::BypassedProcesses;
 use super::build::{NO_LOCKS, OPAQUE, has_opaque, spoilt, untimely};
+use super::bypassed::BypassedProcesses;
 use super::{Collector, Recording};
 use ondeck_record::stats::Labels;
 use std::fmt::{self, Write};
@@ -38,7 +38,10 @@ impl Lost {
             (self.samples, "some waits are not counted: the memory for samples was full for a while".to_owned()),
             (self.locks, "some waits are not counted: the memory for locks was full for a while".to_owned()),
             (self.stacks, "some locks have no names of their own: the memory for call stacks is full".to_owned()),
-            (self.names, "some names that the program gave its locks are missing: the memory for names is full".to_owned()),
+            (
+                self.names,
+                "some names that the program gave its locks are missing: the memory for names is full".to_owned(),
+            ),
             (self.spoilt, spoilt(self.spoilt)),
             (self.untimely, untimely(self.untimely)),
         ];

@@ -88,8 +88,7 @@ impl Exposition {
             found.sort();
             found == wanted
         };
-        let values: Vec<f64> =
-            self.of(name).filter(|((_, found), _)| is_it(found)).map(|(_, value)| *value).collect();
+        let values: Vec<f64> = self.of(name).filter(|((_, found), _)| is_it(found)).map(|(_, value)| *value).collect();
         assert_eq!(values.len(), 1, "{name} {wanted:?} in {:?}", self.samples);
         values[0]
     }
@@ -98,7 +97,10 @@ impl Exposition {
     #[track_caller]
     pub(super) fn all(&self, label: &str) -> BTreeSet<&str> {
         let of = |labels: &'_ Labels| labels.iter().position(|(key, _)| key == label);
-        self.samples.keys().map(|(name, labels)| labels[of(labels).unwrap_or_else(|| panic!("{name}"))].1.as_str()).collect()
+        self.samples
+            .keys()
+            .map(|(name, labels)| labels[of(labels).unwrap_or_else(|| panic!("{name}"))].1.as_str())
+            .collect()
     }
 
     /// The names of all locks.
