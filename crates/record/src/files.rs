@@ -207,12 +207,12 @@ pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
 fn leave(mapped: *mut c_void, length: usize) -> bool {
     const HEADER: usize = layout::HEADER_BYTES as usize;
     let Some(copy) = kernel::map_memory(HEADER) else { return false };
-    let words = |place: *mut c_void| place.cast::<AtomicU64>();
+    let word = |place: *mut c_void, at: usize| place.cast::<AtomicU64>().wrapping_add(at);
     for at in 0..HEADER / size_of::<u64>() {
         // SAFETY: a word of the header, which is mapped and aligned to pages; other threads change it by atomic operations.
-        let from = unsafe { &*words(mapped).wrapping_add(at) };
+        let from = unsafe { &*word(mapped, at) };
         // SAFETY: the same word of the copy, which is as long.
-        let to = unsafe { &*words(copy).wrapping_add(at) };
+        let to = unsafe { &*word(copy, at) };
         to.store(from.load(Relaxed), Relaxed);
     }
     let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;

@@ -10,8 +10,9 @@
 //!   program, that recording's rate applies.
 //! - **Locks are counted by their names.** Locks with one name are one line, however many there are. Locks without a name
 //!   are counted by the place in the program where a thread first waited for them, or where a hold was first timed. Name your
-//!   locks before they are used: what was counted before stays with the place. There is room for 511 names and places, and for
-//!   16,000 addresses of locks, over the life of the process. What comes later is counted as `(others)`, or as missed. A name
+//!   locks before they are used: what was counted before stays with the place. There is room for 511 names and places over the
+//!   life of the process; what comes later is counted as `(others)`. There is room for locks at 16,000 addresses at a time. A new
+//!   lock gets the place of one that nobody waits for; if there is none, its waits are counted as missed. A name
 //!   covers locks inside of what was named, up to 256 bytes from its beginning.
 //! - **All counts begin at [`start`].** The child of a fork begins at zero. In a program with several copies of this library,
 //!   each copy counts its own locks.
