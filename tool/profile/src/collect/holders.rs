@@ -173,7 +173,7 @@ impl Holders {
                 has_suspects |= place.is_none_or(|(_, may_be_readers)| may_be_readers);
                 continue;
             };
-            let doing = self.doing(&process, &waiters, thread);
+            let doing = self.doing(reader, &process, &waiters, thread);
             let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
             self.note_delay(&process, thread, now);
             let is_hanging = waiters.iter().filter(hangs).any(|waiter| waiter.lock == lock);
@@ -191,7 +191,7 @@ impl Holders {
     fn look_at_suspects(&mut self, reader: &Reader, waiters: &[Waiter], now: u64) {
         let Some(process) = self.process(reader) else { return };
         for thread in self.suspects.list(reader.about.pid, &self.numbers, now) {
-            let Some(doing) = self.doing(&process, waiters, thread) else { continue };
+            let Some(doing) = self.doing(reader, &process, waiters, thread) else { continue };
             if doing == Activity::Computing {
                 self.note_delay(&process, thread, now);
             }
@@ -215,12 +215,18 @@ impl Holders {
         waiters.retain(|waiter| !self.ended.contains(&(waiter.thread, waiter.since)));
     }
 
-    /// What a thread does; `None` if it has ended.
-    fn doing(&mut self, process: &Path, waiters: &[Waiter], thread: u32) -> Option<Activity> {
+    /// What a thread does; `None` if it has ended, or does something for the recorder.
+    fn doing(&mut self, reader: &Reader, process: &Path, waiters: &[Waiter], thread: u32) -> Option<Activity> {
         match waiters.iter().find(|waiter| waiter.thread == thread) {
             Some(waiter) if waiter.kind == kind::JOIN => Some(Activity::Joining),
             Some(waiter) => Some(Activity::Waiting(waiter.lock, waiter.address)),
-            None => self.ask(process, thread, Thread::doing),
+            None => {
+                // Asked before and after: the kernel tells of one instant between.
+                let is_inside = || reader.inside().is_ok_and(|all| all.contains(&thread));
+                let was_inside = is_inside();
+                let doing = self.ask(process, thread, Thread::doing);
+                doing.filter(|doing| !matches!(doing, Activity::Blocked(_)) || !was_inside && !is_inside())
+            }
         }
     }
 
