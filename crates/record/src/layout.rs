@@ -251,7 +251,7 @@ pub mod kind {
     pub const INITIALISED: u32 = 2;
     /// A condition variable.
     pub const CONDITION: u32 = 3;
-    /// A lock whose holders cannot be told: robust, of several processes, or with a protocol.
+    /// A lock whose holders cannot be told: of several processes.
     pub const OPAQUE: u32 = 4;
     /// A semaphore.
     pub const SEMAPHORE: u32 = 5;

@@ -186,9 +186,8 @@ impl Held {
     fn note_all(&self, recording: &Recording, taken: HeldLock, n_first: usize) {
         let first = || self.all().take(n_first);
         for one in first().filter(|one| one.number() != taken.number()) {
-            let is_gate = |gate: &HeldLock| {
-                !gate.is_shared() && gate.number() != one.number() && gate.number() != taken.number()
-            };
+            let is_gate =
+                |gate: &HeldLock| !gate.is_shared() && gate.number() != one.number() && gate.number() != taken.number();
             let mut gates = first().filter(is_gate).map(|gate| gate.number());
             let gates = [gates.next().unwrap_or(NONE), gates.next().unwrap_or(NONE)];
             let has = |number| first().any(|gate| is_gate(&gate) && gate.number() == number);
