@@ -244,7 +244,7 @@ fn a_wait_of_a_process_with_one_thread_is_recorded() {
         tell("mutex", mutex as u64);
     });
     ended.inspect(|ended| {
-        let waits = ended.recording().samples_of(ended.told("mutex"), event::WAIT);
+        let waits = ended.recording().samples_of(ended.told("mutex"), event::GAVE_UP);
         assert_eq!(waits.len(), 1, "{waits:?}");
     });
 }
@@ -272,7 +272,7 @@ fn a_new_robust_mutex_has_another_number() {
         tell("mutex", mutex as u64);
     });
     ended.inspect(|ended| {
-        let waits = ended.recording().samples_of(ended.told("mutex"), event::WAIT);
+        let waits = ended.recording().samples_of(ended.told("mutex"), event::GAVE_UP);
         assert!(waits.len() == 2 && waits[0].lock != waits[1].lock, "{waits:?}");
     });
 }

@@ -8,8 +8,8 @@ use super::build::parts::{OTHERS, parts};
 use super::gaps::Lost;
 use super::tally::Tally;
 use super::{Collector, Recording};
-use ondeck_record::read::ReadError;
 use ondeck_record::stats::Snapshot;
+use ondeck_record::read::ReadError;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many locks are told apart: each is some forty lines wherever statistics are kept.
