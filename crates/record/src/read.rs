@@ -249,9 +249,7 @@ impl Reader {
         let [most, most_in_order] = [laid_out(0)?, laid_out(1)?];
         let checked = |part: Part, size: usize, most: Part| match checked(part, size)? {
             part if part.room <= most.room => Ok(part),
-            part => {
-                Err(wrong(format!("a part of it has room for {} entries, and {} are the most", part.room, most.room)))
-            }
+            part => Err(wrong(format!("a part of it has room for {} entries, and {} are the most", part.room, most.room))),
         };
         Ok(Reader {
             modules: checked(head.modules, size_of::<layout::Module>(), most.modules)?,
