@@ -62,8 +62,10 @@ pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32, is_ordered
     header.magic.store(MAGIC, Release);
     CURRENT.header.store(header, Release);
     if let Some(recording) = current() {
-        modules::write_all(recording);
-        names::write_all(recording);
+        store::inside(recording, || {
+            modules::write_all(recording);
+            names::write_all(recording);
+        });
     }
     true
 }

@@ -83,10 +83,15 @@ pub struct Header {
     pub taken: AtomicU32,
     /// 1 if places for locks become few. The reader clears it.
     pub wants_places: AtomicU32,
+    /// Threads that are in a system call of the recorder's own now, by the kernel's numbers; 0 where there is none. What such a
+    /// thread does is nothing that the program does.
+    pub inside: [AtomicU32; N_INSIDE],
 }
 
 /// Room for the path of a program's file, with its end.
 pub const PROGRAM_BYTES: usize = 4096;
+/// So many threads can tell at once that they are in the recorder.
+pub const N_INSIDE: usize = 64;
 
 /// Bytes that the header takes, in whole pages. They stay when the content of a file is given back: the process may look at them.
 pub const HEADER_BYTES: u64 = (size_of::<Header>() as u64).next_multiple_of(4096);
@@ -280,7 +285,7 @@ pub mod kind {
     pub const INITIALISED: u32 = 2;
     /// A condition variable.
     pub const CONDITION: u32 = 3;
-    /// A lock whose holders cannot be told: robust, of several processes, or with a protocol.
+    /// A lock whose holders cannot be told: of several processes.
     pub const OPAQUE: u32 = 4;
     /// A semaphore.
     pub const SEMAPHORE: u32 = 5;
@@ -376,6 +381,9 @@ impl Nesting {
     pub const GATE: u32 = 24;
     /// In each half of `locks`: that one was acquired to read. Others that read do not wait for it.
     pub const SHARED: u32 = 1 << 31;
+    /// In the second half of `locks`: that one was only tried, after the thread had waited for another one. The held one is
+    /// older than both.
+    pub const TRIED: u32 = 1 << 30;
 
     /// The gates in that word, [`NONE`] where there is none.
     pub const fn gates(word: u64) -> [u32; 2] {

@@ -158,6 +158,8 @@ pub struct Nesting {
     pub locks: [u32; 2],
     /// Which of them it had, or took, to read, together with all others that read: [`layout::Nesting::SHARED`].
     pub shared: [bool; 2],
+    /// Whether the second one was only tried: [`layout::Nesting::TRIED`].
+    pub is_tried: bool,
     /// The numbers of the stacks that took them.
     pub stacks: [u32; 2],
     /// Others that it had alone each time, by number; [`layout::NONE`] where there is none.
@@ -494,6 +496,14 @@ impl Reader {
         Ok(waiters)
     }
 
+    /// The threads that are in a system call of the recorder's own now.
+    pub fn inside(&self) -> Result<Vec<u32>, ReadError> {
+        let places = Part { start: offset_of!(Header, inside) as u64, room: layout::N_INSIDE as u64 };
+        let mut all: Vec<u32> = self.entries(places, 0, places.room)?;
+        all.retain(|thread| *thread != 0);
+        Ok(all)
+    }
+
     /// The locks that were taken while another one was held; none unless orders are recorded. Of one pair of locks, those
     /// to read and those alone.
     pub fn nestings(&self) -> Result<Vec<Nesting>, ReadError> {
@@ -588,8 +598,9 @@ fn nesting(entry: layout::Nesting) -> Option<Nesting> {
     let halves = |word: u64| [word as u32, (word >> 32) as u32];
     let (locks, gates) = (halves(entry.locks.into_inner()), entry.gates.into_inner());
     let nesting = Nesting {
-        locks: locks.map(|lock| lock & !Entry::SHARED),
+        locks: locks.map(|lock| lock & !(Entry::SHARED | Entry::TRIED)),
         shared: locks.map(|lock| lock & Entry::SHARED != 0),
+        is_tried: locks[1] & Entry::TRIED != 0,
         stacks: halves(entry.stacks.into_inner()),
         gates: Entry::gates(gates),
     };

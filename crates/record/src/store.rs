@@ -18,7 +18,7 @@ pub(crate) mod ring;
 pub(crate) mod stacks;
 pub(crate) mod waiters;
 
-use crate::layout::{Header, Part};
+use crate::layout::{Header, N_INSIDE, Part};
 use core::ptr;
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
@@ -217,14 +217,32 @@ fn is_backed(start: usize, offset: usize) -> bool {
         return false;
     }
     let place = (start + piece * PIECE) as *mut libc::c_void;
-    // Kernels before 5.14 do not know the request: there it is as if nobody had asked.
     // SAFETY: a piece of our mapping, whose length is a multiple of a piece's; what is in it stays.
-    let is_there =
-        matches!(unsafe { kernel::advise(place, PIECE, libc::MADV_POPULATE_WRITE) }, Ok(_) | Err(libc::EINVAL));
+    let ask = || unsafe { kernel::advise(place, PIECE, libc::MADV_POPULATE_WRITE) };
+    // Before the recording has begun, its header has no memory.
+    let answer = match current().filter(|recording| (&raw const **recording).addr() == start) {
+        Some(recording) => inside(recording, ask),
+        None => ask(),
+    };
+    // Kernels before 5.14 do not know the request: there it is as if nobody had asked.
+    let is_there = matches!(answer, Ok(_) | Err(libc::EINVAL));
     if is_there && is_current {
         word.fetch_or(bit, Relaxed);
     }
     is_there
+}
+
+/// Does what may sleep in the kernel and is the recorder's own: who looks from outside leaves it out. One thread more than there
+/// is room for is seen as if the program did that.
+pub(crate) fn inside<T>(recording: &Recording, act: impl FnOnce() -> T) -> T {
+    let (here, places) = (crate::thread::id(recording.pid), &recording.inside);
+    let mut all = (0..N_INSIDE).map(|step| &places[(here as usize + step) % N_INSIDE]);
+    let place = all.find(|place| place.compare_exchange(0, here, Acquire, Relaxed).is_ok());
+    let result = act();
+    if let Some(place) = place {
+        place.store(0, Release);
+    }
+    result
 }
 
 #[cfg(test)]
@@ -236,6 +254,29 @@ pub(crate) mod tests {
     pub(crate) fn alone() -> MutexGuard<'static, ()> {
         static ALONE: Mutex<()> = Mutex::new(());
         ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[test]
+    fn who_is_in_a_call_of_the_recorders_own_is_told_until_it_is_over() {
+        use crate::read::Reader;
+        use crate::{RecordOptions, Sleep, Source, start};
+        let name = "store::tests::who_is_in_a_call_of_the_recorders_own_is_told_until_it_is_over";
+        crate::testing::in_its_own_process(name, |directory| {
+            let options = RecordOptions::of_environment().expect("the environment asks");
+            crate::ask_loader();
+            assert!(start(&options, "a lock", Sleep::AtOnce, Source::Library));
+            let file = std::fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+            let (reader, recording) = (Reader::open(&file).unwrap(), current().unwrap());
+            let here = crate::thread::id(recording.pid);
+            let seen = || reader.inside().unwrap();
+            assert_eq!(seen(), []);
+            assert_eq!(inside(recording, || inside(recording, seen)), [here; 2]);
+            assert_eq!(seen(), []);
+            // As many as there is room for, and one more.
+            recording.inside.iter().for_each(|place| place.store(1, Relaxed));
+            assert_eq!(inside(recording, seen).len(), N_INSIDE);
+            assert_eq!(seen(), [1; N_INSIDE]);
+        });
     }
 
     /// Behind those pieces of which a test says what they have: all recordings of a process share that.

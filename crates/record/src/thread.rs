@@ -51,7 +51,8 @@ pub(crate) struct ThreadState {
 #[derive(Clone, Copy)]
 pub(crate) struct HeldLock {
     pub(crate) address: u64,
-    /// Its entry in the recording; with `Nesting::SHARED` if it has it to read, with others.
+    /// Its entry in the recording; with `Nesting::SHARED` if it has it to read, with others, and with
+    /// `Nesting::TRIED` if it would not have waited for it.
     pub(crate) number: u32,
     /// The stack that took it.
     pub(crate) stack: u32,

@@ -4,7 +4,7 @@
 //! is free, and unlocked, by the C library's own writes: to call it takes longer than to lock. Others are tried first,
 //! or looked at if their attempts do more than to fail, and a clock is asked only if one is locked. The recorder's marks lie in
 //! bytes that the C library uses in robust mutexes only. Of those, of mutexes of several processes and of ones with a protocol
-//! there are no marks, and who holds them is not known.
+//! the recorder has the marks elsewhere, by their addresses. Who holds one in another process is not known.
 //!
 //! What cannot be seen: the wait for the mutex at the end of a wait on a condition variable is inside the C library, and
 //! counts as a part of that.
@@ -17,6 +17,7 @@ use crate::{Answer, probes, process, real, thread};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EBUSY, ETIMEDOUT, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutexattr_t, timespec};
+use ondeck_core::kernel;
 use ondeck_record::layout::kind;
 use ondeck_record::{Marks, OpaqueWait, is_due};
 
@@ -30,6 +31,27 @@ impl Mutex {
         let kind = self.shape.load(Relaxed) as u32 & WHOSE;
         (process::is_glibc() && matches!(kind, NORMAL | ADAPTIVE | RECURSIVE | ERRORCHECK)).then_some(&self.marks)
     }
+
+    /// Those of one that the C library always keeps, which lie elsewhere.
+    fn kept_marks(&self) -> Option<&'static Marks> {
+        let kind = self.shape.load(Relaxed) as u32 & WHOSE;
+        (kind > ADAPTIVE).then(|| ondeck_record::bare::marks_of(self.address())).flatten()
+    }
+
+    /// The marks of any that is recorded.
+    fn any_marks(&self) -> Option<&Marks> {
+        self.glibc_marks().or_else(|| self.kept_marks())
+    }
+
+    /// Whether a thread of another process has it.
+    fn is_elsewhere(&self) -> bool {
+        const SHARED: u32 = 128;
+        let owner = self.owner.load(Relaxed) as usize;
+        let is_shared = self.shape.load(Relaxed) as u32 & SHARED != 0;
+        // SAFETY: sends no signal, and asks whether it could.
+        let ask = || unsafe { kernel::call(libc::SYS_tgkill, [kernel::process() as usize, owner, 0]) };
+        is_shared && owner != 0 && ask().is_err()
+    }
 }
 
 /// # Safety
@@ -39,7 +61,7 @@ pub(crate) unsafe fn init(mutex: *const Mutex, attributes: *const pthread_mutexa
     let answer = unsafe { real::pthread_mutex_init(raw(mutex), attributes) };
     if answer == 0 && is_recorded() {
         // SAFETY: the caller's mutex exists.
-        match unsafe { &*mutex }.glibc_marks() {
+        match unsafe { &*mutex }.any_marks() {
             Some(marks) => marks.initialised(),
             None => ondeck_record::forget(mutex as u64),
         }
@@ -160,6 +182,9 @@ unsafe fn lock_by(mutex: *const Mutex, act: impl Fn() -> Answer) -> Answer {
     if !is_recorded() {
         return act();
     }
+    if let Some(marks) = here.kept_marks().filter(|_| !here.is_elsewhere()) {
+        return lock_kept(here, marks, act);
+    }
     if marks.is_none() {
         ondeck_record::note_lock();
         if here.looks_free() {
@@ -204,6 +229,17 @@ unsafe fn lock_recorded(mutex: *const Mutex, marks: Option<&Marks>, act: impl Fn
     wait_for(here, marks, act)
 }
 
+/// Locks one that the C library always keeps. An attempt may do more than to fail, so it is looked at.
+fn lock_kept(mutex: &Mutex, marks: &Marks, act: impl Fn() -> Answer) -> Answer {
+    let is_again = (mutex.may_be_locked_again() || mutex.refuses_its_owner()) && mutex.is_mine();
+    if mutex.looks_free() || is_again { taken(mutex, Some(marks), act()) } else { wait_for(mutex, marks, act) }
+}
+
+/// Whether a call has locked a mutex: also one whose last owner has died.
+fn has_it(answer: Answer) -> bool {
+    matches!(answer, 0 | libc::EOWNERDEAD)
+}
+
 /// Waits by `act`, which locks the mutex.
 #[inline(always)]
 fn wait_for(mutex: &Mutex, marks: &Marks, act: impl Fn() -> Answer) -> Answer {
@@ -211,15 +247,15 @@ fn wait_for(mutex: &Mutex, marks: &Marks, act: impl Fn() -> Answer) -> Answer {
     let Some(wait) = marks.wait(address) else { return act() };
     probes::contended(address);
     let answer = or_leave(|| wait.leave(), act);
-    let waited_ns = wait.end(answer == 0, address);
-    probes::acquired(address, waited_ns, answer == 0);
+    let waited_ns = wait.end(has_it(answer), address);
+    probes::acquired(address, waited_ns, has_it(answer));
     answer
 }
 
 /// Records an acquisition that did not wait.
 #[inline]
 fn taken(mutex: &Mutex, marks: Option<&Marks>, answer: Answer) -> Answer {
-    if answer == 0
+    if has_it(answer)
         && !mutex.is_locked_again()
         && let Some(marks) = marks
     {
@@ -268,7 +304,7 @@ pub(crate) unsafe fn try_lock(mutex: *const Mutex) -> Answer {
 
 /// Records a try, whether or not it has locked the mutex.
 fn tried(mutex: &Mutex, answer: Answer) -> Answer {
-    let marks = mutex.glibc_marks();
+    let marks = mutex.any_marks();
     if let (EBUSY, Some(marks)) = (answer, marks) {
         marks.tried((&raw const *mutex) as u64);
     }
@@ -290,7 +326,7 @@ pub(crate) unsafe fn unlock(mutex: *const Mutex) -> Answer {
 
 #[inline]
 fn about_to_release(mutex: &Mutex) -> Option<ondeck_record::PendingRelease> {
-    let marks = mutex.glibc_marks().filter(|marks| marks.is_marked())?;
+    let marks = mutex.any_marks().filter(|marks| marks.is_marked())?;
     if mutex.is_locked_again() || mutex.refuses_others() {
         return None;
     }
@@ -398,7 +434,7 @@ pub(crate) unsafe fn wait(
     };
     if answer == 0 || answer == ETIMEDOUT {
         if is_recorded() {
-            taken(here, here.glibc_marks(), 0);
+            taken(here, here.any_marks(), 0);
         }
         end_wait_on(recorded);
     } else if let Some(recorded) = recorded {

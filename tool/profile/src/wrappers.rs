@@ -253,6 +253,16 @@ fn is_of_locks(file: &str) -> bool {
     })
 }
 
+/// Whether a function takes several locks at once: it waits for one, tries the others, and begins with another one if that
+/// fails. So it may wait for any of them.
+pub(crate) fn takes_group(frame: &Frame, brief: &str) -> bool {
+    const WHOLE: &str = "std::lock std::scoped_lock::scoped_lock std::__detail::__lock_impl std::__lock_first boost::lock \
+        boost::detail::lock_impl folly::lock";
+    const BARE: &str = "lock scoped_lock __lock_impl __lock_first";
+    let is_in = |names: &str| names.split(' ').any(|name| name == brief);
+    is_in(WHOLE) || frame.is_inlined && is_in(BARE) && is_of_header(&frame.file)
+}
+
 /// What stands in the place of an empty stack.
 pub(crate) const NO_STACK: &str = "(no stack)";
 

@@ -211,6 +211,11 @@ fn instead(recording: &Recording, address: u64) -> Option<&'static Marks> {
     None
 }
 
+/// The marks of a lock that has no room for them, in a process that a library records. `None` if nothing is recorded.
+pub fn marks_of(address: u64) -> Option<&'static Marks> {
+    marks(current()?, address)
+}
+
 // -- What the lock tells ----------------------------------------------------------------------------------------------
 
 /// As a hold has it: 0 where it is not known. A lock may begin to count anew from 0 during a hold, so that tells nothing either.

@@ -14,8 +14,13 @@
 //! where a recording begins while the process runs, nothing is noted for [a while](GRACE_NS).
 //!
 //! # What is no order
-//! Who only tries to take a lock, or waits for a limited time, does not wait for ever: nothing is noted then. But it has the
-//! lock if that succeeds.
+//! Who only tries to take a lock, or waits for a limited time, does not wait for ever. But it has the lock if that succeeds.
+//!
+//! # Groups
+//! C++'s `std::lock` waits for one lock of several and tries the others. If a try fails, it releases all of them and waits for
+//! that one. So locks that the thread had before may be held while it waits for any of the group. Only the names of
+//! functions tell such a call from a program's own try. So a lock that was tried is noted as such with those that are older than
+//! the last one that was waited for, and the reader decides. Others of the group are no gates: they are released before.
 
 use crate::charging::recording_number;
 use crate::layout::{Lock, NONE, Nesting};
@@ -85,9 +90,11 @@ pub(super) fn taken(recording: &Recording, lock: (u32, &Lock), stack: u32, is_sh
     // One that is had alone is not had twice: that one was at this address before.
     while !is_shared && held.take(|one| one.address == address).is_some() {}
     let mode = if is_shared { Nesting::SHARED } else { 0 };
-    let one = HeldLock { address, number: number | mode, stack };
-    if held.gives_up.get() == 0 && is_past() {
-        held.note_all(recording, one);
+    let is_tried = held.gives_up.get() != 0;
+    let tried = if is_tried { Nesting::TRIED } else { 0 };
+    let one = HeldLock { address, number: number | mode | tried, stack };
+    if is_past() {
+        held.note_all(recording, one, if is_tried { held.before_group() } else { N_HELD });
     }
     if !is_shared {
         lock.held_by.store(here, Relaxed);
@@ -108,7 +115,12 @@ pub(super) fn released(recording: &Recording, address: u64, number: u32) {
 
 impl HeldLock {
     fn number(&self) -> u32 {
-        self.number & !Nesting::SHARED
+        self.number & !(Nesting::SHARED | Nesting::TRIED)
+    }
+
+    /// With how it is had, however it was taken.
+    fn had(&self) -> u32 {
+        self.number & !Nesting::TRIED
     }
 
     fn is_shared(&self) -> bool {
@@ -164,15 +176,22 @@ impl Held {
         self.n.set(n + 1);
     }
 
-    /// Notes a lock that is taken now with each that the thread has.
-    fn note_all(&self, recording: &Recording, taken: HeldLock) {
-        for one in self.all().filter(|one| one.number() != taken.number()) {
+    /// How many locks it had before the last one that it has waited for.
+    fn before_group(&self) -> usize {
+        let n = self.n.get() as usize;
+        (0..n).rfind(|at| self.list[*at].get().number & Nesting::TRIED == 0).unwrap_or(0)
+    }
+
+    /// Notes a lock that is taken now with each of so many that the thread had first.
+    fn note_all(&self, recording: &Recording, taken: HeldLock, n_first: usize) {
+        let first = || self.all().take(n_first);
+        for one in first().filter(|one| one.number() != taken.number()) {
             let is_gate =
-                |gate: &HeldLock| !gate.is_shared() && gate.number != one.number && gate.number != taken.number;
-            let mut gates = self.all().filter(is_gate).map(|gate| gate.number);
+                |gate: &HeldLock| !gate.is_shared() && gate.number() != one.number() && gate.number() != taken.number();
+            let mut gates = first().filter(is_gate).map(|gate| gate.number());
             let gates = [gates.next().unwrap_or(NONE), gates.next().unwrap_or(NONE)];
-            let has = |number| self.all().any(|gate| is_gate(&gate) && gate.number == number);
-            note(recording, Taken { locks: [one.number, taken.number], stacks: [one.stack, taken.stack], gates }, has);
+            let has = |number| first().any(|gate| is_gate(&gate) && gate.number() == number);
+            note(recording, Taken { locks: [one.had(), taken.number], stacks: [one.stack, taken.stack], gates }, has);
         }
     }
 }

@@ -106,6 +106,23 @@ fn who_gives_up_tells_no_order_but_has_the_lock() {
     });
 }
 
+/// As `std::lock` does. The one that is waited for is no gate of the tried ones: it is released before these are waited for.
+#[test]
+fn a_tried_lock_is_told_with_those_before_the_last_that_was_waited_for() {
+    let name = "order::a_tried_lock_is_told_with_those_before_the_last_that_was_waited_for";
+    in_its_own_process(name, 1000, |directory| {
+        let locks = Locks::begin();
+        locks.take(A);
+        locks.take(B);
+        gives_up(|| locks.take(C));
+        gives_up(|| locks.take(D));
+        let reader = reader(directory);
+        let both = ([A, B], vec![]);
+        assert_eq!(nestings(&reader), [both, ([A, C], vec![]), ([A, D], vec![])]);
+        assert_eq!(reader.nestings().unwrap().iter().filter(|one| one.is_tried).count(), 2);
+    });
+}
+
 #[test]
 fn a_lock_that_another_thread_has_released_is_not_held() {
     in_its_own_process("order::a_lock_that_another_thread_has_released_is_not_held", 1000, |directory| {

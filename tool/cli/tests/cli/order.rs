@@ -99,6 +99,24 @@ fn scoped_locks_of_cpp_try_and_guards_do_not() {
     assert!(names.contains(&"cache") && names.contains(&"table"), "{names:?}");
 }
 
+/// `std::lock` waits for any of its locks while those are held that the thread had before, but not for one with another.
+#[test]
+fn scoped_locks_below_another_lock_have_an_order_with_that_one() {
+    for flags in [&["-std=c++17"][..], &["-std=c++17", "-O0"], &["-std=c++17", "-O2", "-g1"]] {
+        let program = compiled("order.cpp", flags);
+        for lock in ["glibc", "ondeck"] {
+            let profile = in_order(lock, &program, "below");
+            let [(names, true)] = &told(&profile)[..] else { panic!("{lock} {flags:?}: {:?}", profile.order) };
+            let mut names = names.clone();
+            names.sort_unstable();
+            assert_eq!(names, ["outer", "table"], "{lock} {flags:?}");
+            for case in ["gated", "trying", "scoped"] {
+                assert_eq!(told(&in_order(lock, &program, case)), [], "{lock} {flags:?} {case}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_rust_programs_own_mutexes_tell_their_order() {
     let program = recording_example("ondeck", "order");

@@ -19,6 +19,35 @@ __attribute__((noinline)) static void drop() {
 static void put_scoped() { std::scoped_lock both(cache, table); }
 static void drop_scoped() { std::scoped_lock both(table, cache); }
 
+// Both at once, below another lock: any of the two may be waited for meanwhile.
+static std::mutex outer;
+static void put_below() {
+  std::lock_guard<std::mutex> all(outer);
+  std::scoped_lock both(cache, table);
+}
+static void drop_below() {
+  std::lock_guard<std::mutex> one(table);
+  std::lock_guard<std::mutex> all(outer);
+}
+
+// The same, and a lock that keeps the two threads apart.
+static std::mutex gate;
+static void put_gated() {
+  std::lock_guard<std::mutex> first(gate);
+  put_below();
+}
+static void drop_gated() {
+  std::lock_guard<std::mutex> first(gate);
+  drop_below();
+}
+
+// The program's own try, which waits for nothing.
+static void put_trying() {
+  std::lock_guard<std::mutex> all(outer);
+  std::lock_guard<std::mutex> one(cache);
+  if (table.try_lock()) table.unlock();
+}
+
 struct Entry {
   std::mutex first, second;
 };
@@ -41,9 +70,20 @@ int main(int, char **words) {
     std::thread(make_again).join();
     return 0;
   }
-  bool scoped = std::strcmp(words[1], "scoped") == 0;
-  for (int round = 0; round < 3; round++) {
-    std::thread(scoped ? put_scoped : put).join();
-    std::thread(scoped ? drop_scoped : drop).join();
+  struct Case {
+    const char *name;
+    void (*puts)(), (*drops)();
+  };
+  const Case cases[] = {{"guards", put, drop},
+                        {"scoped", put_scoped, drop_scoped},
+                        {"below", put_below, drop_below},
+                        {"gated", put_gated, drop_gated},
+                        {"trying", put_trying, drop_below}};
+  for (const Case &one : cases) {
+    if (std::strcmp(words[1], one.name) != 0) continue;
+    for (int round = 0; round < 3; round++) {
+      std::thread(one.puts).join();
+      std::thread(one.drops).join();
+    }
   }
 }

@@ -4,7 +4,7 @@
 //! These writes are glibc's since its first mutexes of this form: the lock word is 0, 1, or 2 if somebody may wait; the owner
 //! and the number of users are written by the owner. [`are_known`] asks the C library at hand whether it is so.
 
-use super::mutex::{ERRORCHECK, Mutex, NORMAL, RECURSIVE, Raw, WHOSE};
+use super::mutex::{ADAPTIVE, ERRORCHECK, Mutex, NORMAL, RECURSIVE, Raw, TYPE, WHOSE};
 use crate::{real, thread};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
@@ -87,17 +87,23 @@ impl Mutex {
 
     /// Whether one of the C library's is locked by its owner more than once.
     pub(crate) fn is_locked_again(&self) -> bool {
-        self.shape.load(Relaxed) as u32 & WHOSE == RECURSIVE && self.count.load(Relaxed) > 1
+        self.may_be_locked_again() && self.count.load(Relaxed) > 1
+    }
+
+    /// Whether the owner of one of the C library's may lock it again.
+    pub(crate) fn may_be_locked_again(&self) -> bool {
+        self.shape.load(Relaxed) as u32 & TYPE == RECURSIVE
     }
 
     /// Whether one of the C library's refuses to be locked again by its owner. Others let it wait for ever.
     pub(crate) fn refuses_its_owner(&self) -> bool {
-        self.shape.load(Relaxed) as u32 & WHOSE == ERRORCHECK
+        self.shape.load(Relaxed) as u32 & TYPE == ERRORCHECK
     }
 
     /// Whether one of the C library's refuses what its owner may do.
     pub(crate) fn refuses_others(&self) -> bool {
-        matches!(self.shape.load(Relaxed) as u32 & WHOSE, RECURSIVE | ERRORCHECK) && !self.is_mine()
+        let kind = self.shape.load(Relaxed) as u32 & WHOSE;
+        (matches!(kind & TYPE, RECURSIVE | ERRORCHECK) || kind > ADAPTIVE) && !self.is_mine()
     }
 }
 

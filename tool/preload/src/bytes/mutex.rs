@@ -91,6 +91,8 @@ pub(crate) const ADAPTIVE: u32 = 3;
 /// The part of the kind that says whose a mutex is: type, robustness, protocol, and whether processes share it. What lies
 /// above is about lock elision.
 pub(crate) const WHOSE: u32 = 0xff;
+/// The part of that which says what the owner may do.
+pub(crate) const TYPE: u32 = 3;
 pub(crate) const DESTROYED: u32 = u32::MAX;
 
 pub(crate) const fn shape(kind: u32, generation: u32) -> u64 {

@@ -32,7 +32,7 @@ fn attributes(change: impl FnOnce(*mut pthread_mutexattr_t) -> i32) -> pthread_m
     unsafe { attributes.assume_init() }
 }
 
-/// A robust one, which has no marks.
+/// A robust one, which has no room for marks.
 fn robust() -> *mut pthread_mutex_t {
     let mutex = static_mutex();
     // SAFETY: they have been made.
@@ -213,24 +213,13 @@ fn a_timed_wait_for_a_mutex_that_looks_for_its_owner_is_recorded() {
     ended.inspect(has_a_wait_and_two_holds);
 }
 
-/// Of one without marks waits are known, and holds are not.
+/// Its marks are elsewhere, and its holders are known.
 #[test]
-fn only_a_wait_for_a_robust_mutex_is_recorded() {
-    let name = "theirs::only_a_wait_for_a_robust_mutex_is_recorded";
+fn a_wait_for_a_robust_mutex_and_its_holds_are_recorded() {
+    let name = "theirs::a_wait_for_a_robust_mutex_and_its_holds_are_recorded";
     for name_of_lock in ["glibc", "ondeck"] {
-        let ended = passed(name, name_of_lock, Some(1), || {
-            let mutex = robust();
-            lock(mutex);
-            unlock(mutex);
-            is_waited_for(mutex, lock);
-        });
-        ended.inspect(|ended| {
-            let (recording, mutex) = (ended.recording(), ended.told("mutex"));
-            let waits = recording.samples_of(mutex, event::WAIT);
-            assert_eq!((waits.len(), recording.lock_at(mutex).kind), (1, kind::OPAQUE), "{waits:?}");
-            assert_between(ended, "wait", waits[0].ns);
-            assert!(recording.samples_of(mutex, event::TAKE).is_empty());
-        });
+        let ended = passed(name, name_of_lock, Some(1), || is_waited_for(robust(), lock));
+        ended.inspect(has_a_wait_and_two_holds);
     }
 }
 
@@ -255,7 +244,7 @@ fn a_wait_of_a_process_with_one_thread_is_recorded() {
         tell("mutex", mutex as u64);
     });
     ended.inspect(|ended| {
-        let waits = ended.recording().samples_of(ended.told("mutex"), event::WAIT);
+        let waits = ended.recording().samples_of(ended.told("mutex"), event::GAVE_UP);
         assert_eq!(waits.len(), 1, "{waits:?}");
     });
 }
@@ -283,7 +272,7 @@ fn a_new_robust_mutex_has_another_number() {
         tell("mutex", mutex as u64);
     });
     ended.inspect(|ended| {
-        let waits = ended.recording().samples_of(ended.told("mutex"), event::WAIT);
+        let waits = ended.recording().samples_of(ended.told("mutex"), event::GAVE_UP);
         assert!(waits.len() == 2 && waits[0].lock != waits[1].lock, "{waits:?}");
     });
 }

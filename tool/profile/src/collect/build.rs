@@ -159,8 +159,8 @@ pub(super) fn has_opaque(recording: &Recording) -> bool {
 pub(super) const NO_LOCKS: &str = "no call of the C library's locks was seen. A Rust program \
     can also record its own mutexes: docs/profile.md says how";
 
-pub(super) const OPAQUE: &str = "for robust, process-shared and priority locks only the waits are known, not who held them or how \
-    often they were acquired";
+pub(super) const OPAQUE: &str = "of process-shared locks that another process held, and of those for readers and writers, only \
+    the waits are known, not who held them or how often they were acquired";
 
 /// The longest slice of all.
 fn slice_ns(recordings: &[Recording]) -> u64 {

@@ -214,10 +214,10 @@ impl Holders {
                 continue;
             };
             let at = time.ns();
-            let mut doing = self.doing(&process, waiters, thread);
+            let mut doing = self.doing(reader, &process, waiters, thread);
             if doing != Some(Activity::Computing) {
                 // It may have got the lock since, by a wait that is over, or have begun to wait.
-                doing = self.doing(&process, &reader.waiters()?, thread);
+                doing = self.doing(reader, &process, &reader.waiters()?, thread);
             }
             let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
             let until = time.ns();
@@ -239,7 +239,7 @@ impl Holders {
         let now = waiters.from;
         for thread in self.suspects.list(reader.about.pid, &self.numbers, now) {
             let asked = time.ns();
-            let Some(doing) = self.doing(&process, &waiters.list, thread) else { continue };
+            let Some(doing) = self.doing(reader, &process, &waiters.list, thread) else { continue };
             let (at, until) = match doing {
                 Activity::Computing | Activity::NoCore => (asked, time.ns()),
                 // It did not wait before, or it would be among those.
@@ -269,12 +269,18 @@ impl Holders {
         waiters.retain(|waiter| !self.ended.contains(&(waiter.thread, waiter.since)));
     }
 
-    /// What a thread does; `None` if it has ended.
-    fn doing(&mut self, process: &Path, waiters: &[Waiter], thread: u32) -> Option<Activity> {
+    /// What a thread does; `None` if it has ended, or does something for the recorder.
+    fn doing(&mut self, reader: &Reader, process: &Path, waiters: &[Waiter], thread: u32) -> Option<Activity> {
         match waiters.iter().find(|waiter| waiter.thread == thread) {
             Some(waiter) if waiter.kind == kind::JOIN => Some(Activity::Joining),
             Some(waiter) => Some(Activity::Waiting(waiter.lock, waiter.address)),
-            None => self.ask(process, thread, Thread::doing),
+            None => {
+                // Asked before and after: the kernel tells of one instant between.
+                let is_inside = || reader.inside().is_ok_and(|all| all.contains(&thread));
+                let was_inside = is_inside();
+                let doing = self.ask(process, thread, Thread::doing);
+                doing.filter(|doing| !matches!(doing, Activity::Blocked(_)) || !was_inside && !is_inside())
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use crate::group;
 use crate::names::base;
 use crate::order::tell_apart;
 use crate::profile::{Lock, LockOrder, OrderStep, Origin, Profile, Spot};
-use crate::wrappers::Tops;
+use crate::wrappers::{Tops, takes_group};
 use indexmap::IndexMap;
 use ondeck_record::layout::{kind, source};
 use ondeck_record::read::{self, Nesting, ReadError};
@@ -68,7 +68,12 @@ fn doubt(order: &LockOrder) -> (bool, bool) {
 impl Builder<'_> {
     /// The circles of a recording.
     pub(super) fn add_order(&mut self, image: &mut Image) -> Result<(), ReadError> {
-        let nestings = image.recording.contents.nestings()?;
+        let mut nestings = Vec::new();
+        for nesting in image.recording.contents.nestings()? {
+            if !nesting.is_tried || self.is_of_group(image, nesting.stacks[1])? {
+                nestings.push(nesting);
+            }
+        }
         if nestings.is_empty() {
             return Ok(());
         }
@@ -111,6 +116,12 @@ impl Builder<'_> {
             self.order.add(turned(keys), order);
         }
         Ok(())
+    }
+
+    /// Whether the lock that is tried there is one of several, for any of which that call waits.
+    fn is_of_group(&mut self, image: &mut Image, stack: u32) -> Result<bool, ReadError> {
+        let stack = self.stack(image, stack)?;
+        Ok(stack.is_some_and(|stack| self.stacks.named(stack).any(|(frame, brief)| takes_group(frame, brief))))
     }
 
     /// What is known of the locks themselves, by number.
