@@ -9,6 +9,9 @@
 //! an entry is complete before its number is told to anybody, so a reader may look at any time, also after the process
 //! was killed in the middle of a write.
 
+pub mod in_time;
+pub mod tenancy;
+
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// `ondeckR` and the version of the form.
@@ -127,31 +130,6 @@ pub struct Module {
     pub stamp: Stamp,
 }
 
-/// Which module an address is of, where several were at one place after each other. The number of the module is in the upper
-/// bits of return addresses, and of where modules begin and end: so what was where, and when, are one number. It is 0 for
-/// what took nobody's place.
-pub mod in_time {
-    const AT: u32 = 48;
-    /// In the place of a module's number: it could not be told. No module has it.
-    pub const UNTOLD: u32 = 0x7fff;
-
-    /// The address of such a module.
-    pub const fn address(plain: u64, module: u32) -> u64 {
-        plain | (module as u64) << AT
-    }
-
-    /// As the process has it.
-    pub const fn plain(address: u64) -> u64 {
-        // Above that are the kernel's.
-        if address >> 63 == 0 { address & !(!0 << AT) } else { address }
-    }
-
-    /// The number of the module.
-    pub const fn module(address: u64) -> u32 {
-        if address >> 63 == 0 { (address >> AT) as u32 } else { 0 }
-    }
-}
-
 /// What tells a file from another one that takes its place.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -229,51 +207,6 @@ impl Lock {
     /// What it is, of [`kind`].
     pub(crate) fn kind(&self) -> u32 {
         self.kind.load(Relaxed).into()
-    }
-}
-
-/// Whose an entry among the locks is, if it has had several locks one after the other: the word [`Lock::tenancy`].
-///
-/// The number of a lock that samples and waiters have is that of its entry, and above it the lower bits of how often
-/// the entry was given to another lock: its *turn*.
-pub mod tenancy {
-    /// Bits of the number of an entry.
-    pub const NUMBER: u32 = 24;
-    const TURN: u32 = 0x7f;
-    /// A thread gives the entry to another lock.
-    pub const CLAIMED: u32 = 0x80;
-    const EPOCH_AT: u32 = 8;
-    const EPOCHS: u32 = u32::MAX >> EPOCH_AT;
-
-    /// The number of the entry in that of a lock.
-    pub const fn entry(number: u32) -> u32 {
-        number & ((1 << NUMBER) - 1)
-    }
-
-    /// The number of the lock whose entry has that number and that word.
-    pub const fn number(entry: u32, word: u32) -> u32 {
-        entry | (word & TURN) << NUMBER
-    }
-
-    /// Whether the entry has that word while a lock of that number has it.
-    pub const fn is_of(number: u32, word: u32) -> bool {
-        number >> NUMBER == word & TURN
-    }
-
-    /// The word of the same lock, used in that epoch.
-    pub const fn used(word: u32, epoch: u32) -> u32 {
-        word & (TURN | CLAIMED) | epoch << EPOCH_AT
-    }
-
-    /// The word of the next lock.
-    pub const fn next(word: u32, epoch: u32) -> u32 {
-        (word + 1) & TURN | epoch << EPOCH_AT
-    }
-
-    /// Whether it was last used so long ago that all is known of it: two epochs before what was taken.
-    pub const fn may_go(word: u32, taken: u32) -> bool {
-        let age = taken.wrapping_sub(word >> EPOCH_AT) & EPOCHS;
-        word & CLAIMED == 0 && age >= 2 && age <= EPOCHS / 2
     }
 }
 

@@ -2,18 +2,22 @@
 //!
 //! Nothing is mapped here, and nothing believed: a file that has been cut short, or is another one, is an error that says so. Used by `ondeck`, and by tests; nothing in the recorder uses it.
 
+mod bytes;
+mod entries;
 mod names;
 pub mod outside;
 
 pub use names::Names;
 
 use crate::files;
-use crate::layout::{self, Header, LENGTHS_AT, MAGIC, Part, Stamp, event, waiting};
+use crate::layout::{self, Header, MAGIC, Part, Stamp, waiting};
+use bytes::{Numbers, path_of, read, text};
 use core::mem::offset_of;
 use core::sync::atomic::{
     Ordering::{Acquire, Relaxed},
     fence,
 };
+use entries::{lock, nesting, sample};
 use outside::Budget;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -568,93 +572,4 @@ impl Reader {
         let written = self.file.write_all_at(&self.tail.to_le_bytes(), offset_of!(Header, tail) as u64); // record_ring: free
         written.map_err(|error| self.failed(&error))
     }
-}
-
-/// The lock that has the entry of that number.
-fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
-    let address = entry.address.into_inner();
-    (address != 0).then(|| Lock {
-        number: layout::tenancy::number(number, entry.tenancy.into_inner()),
-        address,
-        kind: entry.kind.into_inner().into(),
-        origin: entry.origin.into_inner(),
-        left_over: entry.left_over.into_inner(),
-        most_waiting: entry.most_waiting.into_inner(),
-        longest_ns: entry.longest.into_inner(),
-        parks: entry.parks.into_inner(),
-        wakes: entry.wakes.into_inner(),
-        rotations: entry.rotations.into_inner(),
-        spins: entry.spins.into_inner(),
-        name: entry.name.into_inner(),
-        module: entry.module.into_inner().into(),
-        waiting: entry.waiting.into_inner(),
-        lasts_since: entry.lasts_since.into_inner(),
-    })
-}
-
-/// `None` if the entry is not in use, or still being written.
-fn nesting(entry: layout::Nesting) -> Option<Nesting> {
-    use layout::Nesting as Entry;
-    let halves = |word: u64| [word as u32, (word >> 32) as u32];
-    let (locks, gates) = (halves(entry.locks.into_inner()), entry.gates.into_inner());
-    let nesting = Nesting {
-        locks: locks.map(|lock| lock & !(Entry::SHARED | Entry::TRIED)),
-        shared: locks.map(|lock| lock & Entry::SHARED != 0),
-        is_tried: locks[1] & Entry::TRIED != 0,
-        stacks: halves(entry.stacks.into_inner()),
-        gates: Entry::gates(gates),
-    };
-    (gates & Entry::SEEN != 0 && !nesting.locks.contains(&layout::NONE)).then_some(nesting)
-}
-
-fn sample(slot: layout::Slot) -> Option<Sample> {
-    let (what, place) = (slot.what.into_inner(), slot.place.into_inner());
-    let event = what as u32 & !(!0 << LENGTHS_AT[0]);
-    let weight = f64::from_bits(slot.weight.into_inner());
-    // Sums of weights, and of what they are multiplied with, stay far from infinity.
-    let is_possible = weight > 0.0 && weight <= u64::MAX as f64;
-    let is_known = (event::WAIT..=event::TRIED).contains(&event::plain(event)) && is_possible;
-    is_known.then_some(Sample {
-        event,
-        thread: (what >> 32) as u32,
-        lock: place as u32,
-        stack: (place >> 32) as u32,
-        at: slot.at.into_inner(),
-        ns: slot.ns.into_inner(),
-        weight,
-        lengths: LENGTHS_AT.map(|at| layout::decoded(what as u32 >> at & layout::LENGTH)),
-    })
-}
-
-/// What is nothing but numbers, in atomics or not.
-///
-/// # Safety
-/// - Every pattern of bits is a value.
-unsafe trait Numbers {}
-
-macro_rules! numbers {
-    ($($type:ty)*) => {$(
-        // SAFETY: so is its definition.
-        unsafe impl Numbers for $type {}
-    )*};
-}
-numbers!(u32 u64 Header layout::Module layout::Lock layout::Waiter layout::Name layout::Nesting layout::Slot);
-
-/// So many of them that follow each other in a file.
-fn read<T: Numbers>(file: &File, at: u64, n: usize) -> io::Result<Vec<T>> {
-    let mut bytes = std::vec![0; n * size_of::<T>()];
-    file.read_exact_at(&mut bytes, at)?;
-    // SAFETY: as many bytes as one takes, of which every pattern is one.
-    let one = |bytes: &[u8]| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() };
-    Ok(bytes.chunks_exact(size_of::<T>()).map(one).collect())
-}
-
-/// Up to a zero.
-fn text(bytes: &[u8]) -> &[u8] {
-    &bytes[..bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len())]
-}
-
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(std::ffi::OsStr::from_bytes(text(bytes)))
 }

@@ -41,6 +41,8 @@ impl<'a> Spot<'a> {
     }
 }
 
+type Package<'m> = gimli::DwarfPackageSections<Cow<'m, [u8]>>;
+
 /// What the file and those that belong to it say.
 pub(super) struct Files<'a> {
     main: Rc<Dwarf<Bytes<'a>>>,
@@ -126,11 +128,7 @@ impl Mapped {
         Some(Sections { sections, endian, _shares: shares })
     }
 
-    fn package(
-        &self,
-        left: &Cell<u64>,
-        budget: &Budget,
-    ) -> Option<(gimli::DwarfPackageSections<Cow<'_, [u8]>>, Vec<Share>)> {
+    fn package(&self, left: &Cell<u64>, budget: &Budget) -> Option<(Package<'_>, Vec<Share>)> {
         let object = self.object(left, ".debug_info.dwo")?;
         let mut shares = Vec::new();
         let load =
