@@ -418,7 +418,7 @@ fn inlined_functions_are_known_by_their_files() {
         let frames: Vec<(Frame, String)> = names.iter().map(|name| (inlined(name), brief(name.0))).collect();
         classify(frames.iter().map(|(frame, brief)| (frame, brief.as_str()))).meaning
     };
-    const REGISTRY: &str = "/home/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
+    const REGISTRY: &str = "/opt/me/.cargo/registry/src/mirror-1949cf8c6b5b557f";
     const STD: &str = "/rustc/0123456789abcdef/library/std/src";
     let of = |root: &str, file: &str| format!("{root}/{file}");
     let parks = of(REGISTRY, "parking_lot_core-0.10.0/src/parking_lot.rs");
