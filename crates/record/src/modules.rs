@@ -14,7 +14,7 @@ pub(crate) mod elf;
 use crate::layout;
 use crate::layout::in_time;
 use crate::store::{self, Recording, current, locks};
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
@@ -140,7 +140,8 @@ static LOADED: OnceLock<Vec<u8>> = OnceLock::new();
 
 /// Writes the path of the program's file; how long it is.
 pub(crate) fn program(room: &mut [u8]) -> usize {
-    let Some(path) = LOADED.get() else { return kernel::read_link(c"/proc/self/exe", room) };
+    // Not the process's, which shows nothing once its first thread has ended.
+    let Some(path) = LOADED.get() else { return kernel::read_link(c"/proc/thread-self/exe", room) };
     let length = path.len().min(room.len());
     room[..length].copy_from_slice(&path[..length]);
     length
@@ -148,9 +149,12 @@ pub(crate) fn program(room: &mut [u8]) -> usize {
 
 /// Finds what is mapped where the program begins. To be called before the program starts.
 fn find_loaded(start: u64) {
-    let mut room = [0; libc::PATH_MAX as usize];
-    let length = kernel::read_link(c"/proc/self/exe", &mut room);
-    let name = room[..length].rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    // Not by a system call: this program may be under a filter.
+    // SAFETY: takes a number.
+    let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const c_char;
+    // SAFETY: the kernel's string, which stays.
+    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
+    let name = name.to_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     if ![&b"ld-"[..], b"ld64.so", b"ld.so"].iter().any(|start| name.starts_with(start)) {
         return;
     }

@@ -57,11 +57,23 @@ impl OutFile {
     /// Puts the bytes in the place of what is there.
     pub fn replace(&self, bytes: &[u8]) -> Result<(), String> {
         let written = match &self.kind {
-            Kind::Regular(place) => replace(place, bytes),
+            Kind::Regular(place) => match replace(place, bytes) {
+                // The directory is gone. There may be another one of that name.
+                Err(error) if error.kind() == ErrorKind::NotFound => self.replace_anew(bytes),
+                written => written,
+            },
             Kind::Special(place) => place.open_special().and_then(|mut file| file.write_all(bytes)),
             Kind::Stdout => write_stdout(bytes),
         };
         written.map_err(|error| self.cannot(&error))
+    }
+
+    /// Walks there once more.
+    fn replace_anew(&self, bytes: &[u8]) -> io::Result<()> {
+        match kind_of(&self.path)? {
+            Kind::Regular(place) => replace(&place, bytes),
+            _ => Err(io::Error::other("it was a file, and now is none")),
+        }
     }
 
     /// An empty file in the place of what is there, to be written little by little. The error is one line.

@@ -11,6 +11,7 @@
 use super::directory::{ITSELF, PREFIX, names, remove, remove_leftovers};
 use super::rights::Rights;
 use ondeck_launch::running::{HEADER_BYTES, file_name, make_ready};
+use ondeck_trace::process::window;
 use rustix::fs::{
     CWD, FallocateFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags, fallocate, flock, fstat, fstatvfs,
     mkdirat, openat, openat2,
@@ -39,7 +40,7 @@ impl Place {
         const UNKNOWN: &str = "its user is not known";
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let rights = Rights::of(pid).ok_or(UNKNOWN)?;
-        let root = openat(CWD, format!("/proc/{pid}/root"), flags, Mode::empty());
+        let root = openat(CWD, format!("/proc/{}/root", window(pid)), flags, Mode::empty());
         let root = root.map_err(|error| format!("its files cannot be reached: {error}"))?;
         if Rights::of(pid) != Some(rights) {
             return Err("its user has changed just now".to_owned());

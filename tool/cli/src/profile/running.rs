@@ -13,7 +13,6 @@ use crate::terminal::{is_root, say};
 use ondeck_launch::running::{Files, NotRecorded, RunningProcess};
 use ondeck_profile::{Collector, Profile};
 use ondeck_trace::Refusal;
-use ondeck_trace::process::window;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -111,8 +110,7 @@ fn begin(args: &RecorderArgs, pid: u32) -> Begun {
         Ok(process) => process,
         Err(why) => return Ok(Err(told(why))),
     };
-    // Its files are shown there.
-    let place = match Place::for_process(window(pid), args.max_mb, process.n_recorders()) {
+    let place = match Place::for_process(pid, args.max_mb, process.n_recorders()) {
         Ok(place) => place,
         Err(why) => return Ok(Err(NotBegun { pid, why, is_forbidden: false, is_observed: false })),
     };

@@ -69,7 +69,7 @@ fn redirect(command: &mut Command, args: &TopArgs) -> Result<(), Exit> {
     };
     let cannot = |error| Exit::Usage(format!("--output {}: {error}", path.display()));
     let file = OutFile::check(path).and_then(|file| file.begin());
-    let file = file.map_err(|what| Exit::Usage(format!("--output: {what}")))?;
+    let file = file.map_err(|what| Exit::Usage(format!("--output {}: {what}", path.display())))?;
     command.stderr(file.try_clone().map_err(cannot)?).stdout(file);
     Ok(())
 }

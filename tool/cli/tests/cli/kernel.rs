@@ -109,7 +109,7 @@ fn a_static_program_is_refused_with_the_command_that_sees_it() {
         return;
     }
     let (profile, run) = profiled(&["--futex", "--", &program]);
-    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "all is done\n", ""));
+    assert_eq!((run.code, run.stdout.as_str()), (Some(7), "all is done\n"), "{}", run.stderr);
     for name in ["held", "later"] {
         let lock = profile.locks.iter().find(|lock| lock.name == name).unwrap_or_else(|| panic!("no {name}"));
         assert!(lock.wait_ns > 2e6 && leads_to(&profile, lock.waiters[0].stack, "hold"), "{lock:?}");
@@ -148,7 +148,7 @@ fn a_static_program_with_musl_names_its_locks() {
     let (source, program) = (source("waits.c"), scratch.path("waits"));
     built("musl-gcc", &["-static", "-g", "-O1", "-fno-omit-frame-pointer", "-o", &program, &source]);
     let (profile, run) = profiled(&["--futex", "--", &program]);
-    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(7), "all is done\n", ""));
+    assert_eq!((run.code, run.stdout.as_str()), (Some(7), "all is done\n"), "{}", run.stderr);
     for name in ["held", "later"] {
         let lock = profile.locks.iter().find(|lock| lock.name.starts_with(name));
         assert!(lock.is_some_and(|lock| lock.wait_ns > 2e6), "{name}: {:?}", profile.locks);

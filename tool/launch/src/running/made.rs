@@ -1,7 +1,7 @@
 //! The files of a recording that an order begins. The observer makes them, so that the process has to ask the kernel for little.
 
 use ondeck_record::layout::{Header, PROGRAM_BYTES};
-use ondeck_trace::process::{number_inside, parent};
+use ondeck_trace::process::{number_inside, parent, window};
 use rustix::process::{Resource, getrlimit};
 use std::fs::{File, read_link};
 use std::io;
@@ -42,7 +42,8 @@ fn parent_inside(pid: u32) -> u32 {
 
 /// The program's file, as the process sees it.
 fn program_inside(pid: u32) -> PathBuf {
-    let [program, root] = ["exe", "root"].map(|what| read_link(format!("/proc/{pid}/{what}")).unwrap_or_default());
+    let [program, root] =
+        ["exe", "root"].map(|what| read_link(format!("/proc/{}/{what}", window(pid))).unwrap_or_default());
     match program.strip_prefix(&root) {
         Ok(within) if !root.as_os_str().is_empty() => Path::new("/").join(within),
         _ => program,
