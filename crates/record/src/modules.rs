@@ -24,6 +24,7 @@ pub(crate) use elf::Module;
 use elf::{LinkMap, module, program_headers, stamp, unwind_tables};
 use framehop::{MustNotAllocateDuringUnwind, Unwinder as _, UnwinderNative};
 use ondeck_core::kernel;
+use std::ffi::CString;
 use std::sync::OnceLock;
 use std::vec::Vec;
 
@@ -136,12 +137,18 @@ pub(crate) fn library_of(address: u64) -> Option<core::ops::Range<u64>> {
 }
 
 /// The program's file, if the kernel takes the loader for the program, as that was started with the program's path.
-static LOADED: OnceLock<Vec<u8>> = OnceLock::new();
+static LOADED: OnceLock<CString> = OnceLock::new();
+
+/// What leads to the program's file: itself, or a link.
+fn way_to_program() -> &'static CStr {
+    // Not the process's, which shows nothing once its first thread has ended.
+    LOADED.get().map_or(c"/proc/thread-self/exe", |path| path.as_c_str())
+}
 
 /// Writes the path of the program's file; how long it is.
 pub(crate) fn program(room: &mut [u8]) -> usize {
-    // Not the process's, which shows nothing once its first thread has ended.
-    let Some(path) = LOADED.get() else { return kernel::read_link(c"/proc/thread-self/exe", room) };
+    let Some(path) = LOADED.get() else { return kernel::read_link(way_to_program(), room) };
+    let path = path.as_bytes();
     let length = path.len().min(room.len());
     room[..length].copy_from_slice(&path[..length]);
     length
@@ -164,8 +171,8 @@ fn find_loaded(start: u64) {
         let number = |text| u64::from_str_radix(text, 16).ok();
         (number(from)?..number(to)?).contains(&start).then(|| line.find('/').map(|at| &line[at..]))?
     });
-    if let Some(path) = path {
-        LOADED.get_or_init(|| path.as_bytes().to_vec());
+    if let Some(path) = path.and_then(|path| CString::new(path).ok()) {
+        LOADED.get_or_init(|| path);
     }
 }
 

@@ -196,11 +196,7 @@ const NO_STAMP: Stamp = Stamp { device: 0, number: 0, size: 0, modified_ns: 0 };
 pub(super) fn stamp(name: *const c_char) -> Stamp {
     // SAFETY: the loader's string.
     let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
-    let mut program = [0; libc::PATH_MAX as usize];
-    if name.is_empty() {
-        super::program(&mut program[..libc::PATH_MAX as usize - 1]);
-    }
-    let path = if name.is_empty() { CStr::from_bytes_until_nul(&program).unwrap_or_default() } else { name };
+    let path = if name.is_empty() { super::way_to_program() } else { name };
     if !path.to_bytes().contains(&b'/') {
         return NO_STAMP;
     }
