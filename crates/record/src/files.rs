@@ -186,17 +186,18 @@ fn create(options: &RecordOptions, length: u64) -> Option<*mut c_void> {
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// Removes the file of the recording that `options` have begun, and its directory, which was made for it. Its memory is given back,
-/// unless an observer has the file open: one that stood still for a while finds there what was recorded before.
+/// unless an observer has the file open: one that stood still for a while finds there what was recorded before. Under a filter of
+/// system calls the file stays, and is emptied for everybody, as that takes no other call than a recorded thread makes.
 pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
     let mut path = [0_u8; RecordOptions::LONGEST + 64];
     name(&mut path, &options.directory, store::process(), NUMBER.load(Relaxed));
+    let length = ((options.max_mb << 20) - layout::HEADER_BYTES) as usize;
     if !control::is_sealed() {
         unlink(&path, 0);
         unlink(&options.directory, libc::AT_REMOVEDIR);
-    }
-    let length = ((options.max_mb << 20) - layout::HEADER_BYTES) as usize;
-    if leave(mapped, length) {
-        return;
+        if leave(mapped, length) {
+            return;
+        }
     }
     let content = mapped.wrapping_byte_add(layout::HEADER_BYTES as usize);
     // A file system that cannot do it keeps the content until the process ends.

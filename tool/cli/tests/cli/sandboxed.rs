@@ -173,8 +173,8 @@ fn a_program_under_a_filter_lives_on_without_its_observer() {
     boxed.is_recorded();
     boxed.ends();
     let file = file.expect("there is room in /dev/shm");
-    std::fs::remove_file(&file).unwrap();
-    std::fs::remove_dir(std::path::Path::new(&file).parent().unwrap()).unwrap();
+    // The process may not remove it. The second observer has.
+    assert!(!std::path::Path::new(&file).parent().unwrap().exists(), "{file}");
 }
 
 /// It allows what threads need that wait, and nothing for a recording.
