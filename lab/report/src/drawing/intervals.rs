@@ -225,7 +225,10 @@ mod tests {
         assert_eq!(shapes.len(), 3);
         assert!((shapes[0][2] - shapes[1][2]).abs() < 0.3 && (shapes[2][2] - 2.0 * shapes[0][2]).abs() < 2.0, "{svg}");
         assert!((shapes[2][3] - 4.0 * shapes[0][3]).abs() < 0.3, "{svg}");
-        assert!(svg.contains("<title>4.00 ns to 16.0 ns: 4</title>") && svg.contains("aria-label=\"three bars\""), "{svg}");
+        assert!(
+            svg.contains("<title>4.00 ns to 16.0 ns: 4</title>") && svg.contains("aria-label=\"three bars\""),
+            "{svg}"
+        );
     }
 
     #[test]
