@@ -173,7 +173,7 @@ pub struct Nesting {
 /// A sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Of [`event`].
+    /// Of [`layout::event`].
     pub event: u32,
     /// The kernel's number of the thread.
     pub thread: u32,

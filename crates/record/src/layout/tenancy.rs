@@ -1,4 +1,4 @@
-//! Whose an entry among the locks is, if it has had several locks one after the other: the word [`Lock::tenancy`].
+//! Whose an entry among the locks is, if it has had several locks one after the other: the word [`Lock::tenancy`](super::Lock::tenancy).
 //!
 //! The number of a lock that samples and waiters have is that of its entry, and above it the lower bits of how often
 //! the entry was given to another lock: its *turn*.
