@@ -10,7 +10,7 @@
 //!
 //! | path | why it is the file that was mapped |
 //! |---|---|
-//! | `/proc/PID/map_files/FROM-TO` | the kernel's own link to it, also if it was replaced or deleted, and in a container; root's only |
+//! | `/proc/PID/map_files/FROM-TO` | the kernel's own link to it, also if it was replaced or deleted, and in a container; root's only. What it leads to has the number that the kernel has told: something else may be there by now |
 //! | `/proc/PID/exe` | the same for the program, for who may trace it |
 //! | its path, below `/proc/PID/root` and then as ours | `/proc/PID/maps` does not say `(deleted)` just now, or the file has the number that the kernel has told |
 //!
@@ -29,6 +29,7 @@ use ondeck_record::read::outside::open_within;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -411,6 +412,18 @@ fn sees_our_files(pid: u32) -> bool {
     })
 }
 
+/// Whether a link of the kernel's has led to the file that was mapped: another one may be at its addresses by now. Where files
+/// are mapped under other numbers than they are opened under (overlayfs, btrfs), their device is another one too, and names tell.
+fn is_of(file: &File, mapping: &Mapping, path: &Path) -> bool {
+    let Ok(opened) = file.metadata() else { return false };
+    let (major, minor) = (libc::major(opened.dev()), libc::minor(opened.dev()));
+    if u64::from(major) << 32 | u64::from(minor) == mapping.device {
+        return opened.ino() == mapping.number;
+    }
+    let opened = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap_or_default();
+    without_mark(&opened).file_name() == without_mark(path).file_name()
+}
+
 /// A file that was mapped, and a path that leads to it, or has. See the module's header.
 fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), String> {
     // In a container, the process's own files are elsewhere, and here others may have their names.
@@ -420,8 +433,9 @@ fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), 
     let is_exe = std::fs::read_link(&exe).is_ok_and(|program| program == path);
     let link = PathBuf::from(format!("/proc/{window}/map_files/{:x}-{:x}", mapping.start, mapping.end));
     for link in [Some(&link), Some(&exe).filter(|_| is_exe)].into_iter().flatten() {
-        if let Ok(file) = elf::open(link) {
-            return Ok((without_mark(lasting).to_owned(), file));
+        match elf::open(link) {
+            Ok(file) if is_of(&file, mapping, path) => return Ok((without_mark(lasting).to_owned(), file)),
+            _ => {}
         }
     }
     let mut fault = None;
@@ -522,5 +536,32 @@ mod tests {
         assert!(n_modules > 1);
         let left = [quiet, told, running, at_no_time].map(|index| images.list[index].modules.len());
         assert_eq!(left, [0, n_modules, n_modules, n_modules]);
+    }
+
+    /// As one library takes the place of another before what the kernel has told of that one is read.
+    #[test]
+    fn a_file_is_the_one_that_was_mapped_whatever_is_at_its_addresses_now() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        for name in ["one", "other"] {
+            std::fs::write(path(name), name).unwrap();
+        }
+        let other = elf::map(&File::open(path("other")).unwrap()).unwrap();
+        let start = other.as_ptr() as u64;
+        let lines = maps::lines(std::process::id()).unwrap();
+        // As if its code were mapped.
+        let line = lines.map(|line| line.replace("r--", "r-x")).find(|line| line.ends_with("/other")).unwrap();
+        let mapping = executable(&line).unwrap().0;
+        assert_eq!(mapping.start, start);
+        let number = std::fs::metadata(path("one")).unwrap().ino();
+        let read = |number, name| {
+            let mapping = Mapping { number, is_current: false, ..mapping };
+            let (_, file) = open(std::process::id(), &mapping, &path(name))?;
+            std::io::read_to_string(file).map_err(|error| error.to_string())
+        };
+        assert_eq!(read(number, "one").as_deref(), Ok("one"));
+        assert_eq!(read(mapping.number, "other").as_deref(), Ok("other"));
+        std::fs::remove_file(path("one")).unwrap();
+        assert!(read(number, "one").is_err());
     }
 }
