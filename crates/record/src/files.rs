@@ -19,7 +19,6 @@ use ondeck_core::kernel;
 /// How the parts of a file of so many bytes lie in it. `order` is 1 if it is to have room for nestings, or 0.
 /// `read` takes no part for one that is larger.
 pub(crate) fn lay_out(header: &mut Header, length: u64, order: u64) {
-    const MODULES: u64 = 512;
     const WAITERS: u64 = 1024;
     let mut at = (size_of::<Header>() as u64).next_multiple_of(PAGE as u64);
     let mut part = |bytes: u64, size: usize| {
@@ -27,7 +26,7 @@ pub(crate) fn lay_out(header: &mut Header, length: u64, order: u64) {
         at += bytes.next_multiple_of(PAGE as u64);
         part
     };
-    header.modules = part(MODULES * size_of::<Module>() as u64, size_of::<Module>());
+    header.modules = part(layout::MOST_MODULES * size_of::<Module>() as u64, size_of::<Module>());
     header.locks = part(length / 8, size_of::<Lock>());
     header.index = part(length / 32, size_of::<u32>());
     header.stacks = part(length / 4, size_of::<u64>());

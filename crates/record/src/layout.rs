@@ -93,6 +93,8 @@ pub struct Header {
 
 /// Room for the path of a program's file, with its end.
 pub const PROGRAM_BYTES: usize = 4096;
+/// For so many modules there is room.
+pub const MOST_MODULES: u64 = 512;
 /// So many threads can tell at once that they are in the recorder.
 pub const N_INSIDE: usize = 64;
 

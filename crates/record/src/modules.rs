@@ -312,17 +312,22 @@ pub(crate) fn write_all(recording: &Recording) {
     }
 }
 
+/// Each once: one that was gone and is back has the number that it had.
 fn write(recording: &Recording, module: &Module) {
+    let start = in_time::address(module.start, module.number);
     for at in 0..recording.modules.room {
         let Some(entry) = recording.entry::<layout::Module>(recording.modules, at) else { return };
         if entry.is_complete.load(Relaxed) != 0 {
+            if entry.start == start {
+                return;
+            }
             continue;
         }
         let place = (&raw const *entry).cast_mut();
         let content = layout::Module {
             is_complete: 0.into(),
             build_id_length: module.build_id_length,
-            start: in_time::address(module.start, module.number),
+            start,
             end: in_time::address(module.end, module.number),
             bias: module.bias.wrapping_add(in_time::address(0, module.number)),
             build_id: module.build_id,
@@ -501,6 +506,26 @@ pub(crate) mod tests {
             MAY_ASK.store(false, Relaxed);
             assert_eq!(number_now(), in_time::UNTOLD);
             assert!(of(in_time::address(address, in_time::UNTOLD)).is_none());
+        });
+    }
+
+    /// As two plugins take turns at one place: a recording has room for a few hundred modules.
+    #[test]
+    fn what_is_back_is_not_written_down_again() {
+        in_its_own_process("modules::tests::what_is_back_is_not_written_down_again", |directory| {
+            let options = crate::RecordOptions::of_environment().expect("the environment asks");
+            assert!(crate::start(&options, "a lock", crate::Sleep::AtOnce, crate::Source::Program));
+            let mut image = Image::new(&[]);
+            let address = put(&mut image);
+            for name in [c"/a/one", c"/another"].into_iter().cycle().take(600).chain([c"/a/third"]) {
+                image.map.name = name.as_ptr();
+                assert_eq!(look(address), AddressLookup::Known);
+            }
+            let file = directory.read_dir().unwrap().next().unwrap().unwrap().path();
+            let modules = crate::read::Reader::open(&file).unwrap().modules().unwrap();
+            let there = modules.iter().filter(|module| in_time::plain(module.start) == image.start());
+            let there: Vec<_> = there.map(|module| (in_time::module(module.start), module.path.to_str())).collect();
+            assert_eq!(there, [(0, Some("/a/one")), (1, Some("/another")), (2, Some("/a/third"))]);
         });
     }
 

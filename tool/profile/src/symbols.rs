@@ -127,7 +127,8 @@ impl Symbols {
     pub fn frames(&mut self, modules: &[Module], address: u64, is_return: bool) -> Vec<Frame> {
         let address = if is_return { address.saturating_sub(1) } else { address };
         let Some(module) = find(modules, address) else {
-            self.n_untold += usize::from(in_time::module(address) == in_time::UNTOLD);
+            // There may have been no room for it, too.
+            self.n_untold += usize::from(in_time::module(address) != 0);
             let address = in_time::plain(address);
             return vec![Frame { function: format!("[unknown {address:#x}]"), address, ..Frame::default() }];
         };

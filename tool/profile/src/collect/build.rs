@@ -18,7 +18,7 @@ use crate::sums::Sites;
 use crate::symbols::{Module, Source, Symbols};
 use crate::wrappers::{READING, WRITING, is_below, top};
 use indexmap::IndexSet;
-use ondeck_record::layout::{NONE, in_time, kind};
+use ondeck_record::layout::{MOST_MODULES, NONE, in_time, kind};
 use ondeck_record::read::{self, ReadError};
 use ondeck_report::wording::counted_that;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -107,6 +107,7 @@ impl Collector {
             profile.notes.push(untimely(n_untimely));
         }
         profile.notes.extend(self.recordings.iter().filter_map(left_out));
+        profile.notes.extend(self.recordings.iter().filter_map(full_of_modules));
         profile.notes.extend(self.bypassed.iter().flat_map(BypassedProcesses::remarks));
         profile.notes.extend(self.symbols.how_to_get_names());
         profile.notes.extend(self.symbols.remarks());
@@ -129,6 +130,13 @@ fn left_out(recording: &Recording) -> Option<String> {
     let (spent, pid) = ((*spent)?, recording.contents.about().pid);
     let samples = counted_that(*n_left_out as usize, "sample", ["is", "are"]);
     Some(format!("process {pid}: {samples} left out, as there are too many locks, stacks or threads: {spent}"))
+}
+
+/// What to say of libraries for which there was no room.
+fn full_of_modules(recording: &Recording) -> Option<String> {
+    let (n, pid) = (recording.contents.modules().ok()?.len(), recording.contents.about().pid);
+    let is_full = n as u64 >= MOST_MODULES;
+    is_full.then(|| format!("process {pid}: functions of libraries that were loaded after the first {n} have no names"))
 }
 
 /// Of processes that live on, what they do from now on is not seen.

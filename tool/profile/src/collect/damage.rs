@@ -3,7 +3,7 @@
 use super::{Collector, Run};
 use crate::made_up::show;
 use ondeck_record::Sleep;
-use ondeck_record::layout::{Header, Lock, Module, Nesting, Slot, source};
+use ondeck_record::layout::{Header, Lock, MOST_MODULES, Module, Nesting, Slot, source};
 use ondeck_record::{Marks, RecordOptions, Source};
 use std::fs::File;
 use std::mem::offset_of;
@@ -131,6 +131,19 @@ fn orders_of_readers_and_those_that_are_being_written_are_none() {
     ] {
         assert_eq!(n_orders(changes), expected, "{changes:?}");
     }
+}
+
+#[test]
+fn libraries_for_which_there_was_no_room_are_told_of() {
+    let mut bytes = recording();
+    let start = word(&bytes, offset_of!(Header, modules)) as usize;
+    let all: Vec<usize> = (0..MOST_MODULES as usize).map(|at| start + at * size_of::<Module>()).collect();
+    let mut is_told_with = |n: usize| {
+        all[..n].iter().for_each(|at| bytes[at + offset_of!(Module, is_complete)] = 1);
+        let notes = collected(&bytes).notes;
+        notes.iter().any(|note| note.contains("libraries that were loaded after the first 512 have no names"))
+    };
+    assert!(!is_told_with(all.len() - 1) && is_told_with(all.len()));
 }
 
 /// As a test runner's processes: the same program. Whose locks' marks lie elsewhere does not know when one is gone.

@@ -2,6 +2,7 @@
 
 use super::workshop::{C, CPP, Run, Workshop, text};
 use crate::symbols::Symbols;
+use ondeck_record::layout::in_time;
 use ondeck_record::read::outside::Budget;
 use std::path::Path;
 
@@ -169,4 +170,14 @@ fn split_debug_information_in_a_device_is_not_opened() {
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
     }
     assert_eq!(run.places(&mut workshop.symbols(), "outer")[0].0, "outer");
+}
+
+#[test]
+fn addresses_of_what_took_a_place_and_is_not_known_are_told_of() {
+    for (module, expected) in [(0, 0), (3, 1), (in_time::UNTOLD, 1)] {
+        let mut symbols = Symbols::default();
+        let frames = symbols.frames(&[], in_time::address(0x7f00_1234_5001, module), true);
+        assert_eq!(frames[0].function, "[unknown 0x7f0012345000]");
+        assert_eq!(symbols.remarks().len(), expected, "{module}");
+    }
 }
