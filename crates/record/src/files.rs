@@ -190,7 +190,7 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
     let mut path = [0_u8; RecordOptions::LONGEST + 64];
     name(&mut path, &options.directory, store::process(), NUMBER.load(Relaxed));
-    let length = ((options.max_mb << 20) - layout::HEADER_BYTES) as usize;
+    let length = (options.max_mb << 20) as usize;
     if !control::is_sealed() {
         unlink(&path, 0);
         unlink(&options.directory, libc::AT_REMOVEDIR);
@@ -198,36 +198,36 @@ pub(crate) fn remove(options: &RecordOptions, mapped: *mut c_void) {
             return;
         }
     }
-    let content = mapped.wrapping_byte_add(layout::HEADER_BYTES as usize);
+    const HEADER: usize = layout::HEADER_BYTES as usize;
+    let content = mapped.wrapping_byte_add(HEADER);
     // A file system that cannot do it keeps the content until the process ends.
     // SAFETY: our mapping behind its header, of that length; who still writes into it finds zeros.
-    let _ = unsafe { kernel::advise(content, length, libc::MADV_REMOVE) };
+    let _ = unsafe { kernel::advise(content, length - HEADER, libc::MADV_REMOVE) };
 }
 
-/// Puts memory of our own in the place of a mapped file, whose content is so many bytes. Threads may be inside: they find the header
-/// as it was, and zeros behind it. False if the file is still mapped.
+/// Puts memory of our own in the place of a mapped file of that length. Threads may be inside: they find the header as it was, and
+/// zeros behind it. False if there is no such memory; then the file is still mapped.
 fn leave(mapped: *mut c_void, length: usize) -> bool {
-    const HEADER: usize = layout::HEADER_BYTES as usize;
-    let Some(copy) = kernel::map_memory(HEADER) else { return false };
+    // Shared, as the file is: it takes no more of what a process may have as data. There before the file goes, as some kernels
+    // unmap what is at a place before they find that there is nothing to be put there.
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
+    // SAFETY: a new mapping.
+    let copy = unsafe { kernel::call(libc::SYS_mmap, [0, length, protection, flags, usize::MAX, 0]) };
+    let Ok(copy) = copy else { return false };
     let word = |place: *mut c_void, at: usize| place.cast::<AtomicU64>().wrapping_add(at);
-    for at in 0..HEADER / size_of::<u64>() {
+    for at in 0..layout::HEADER_BYTES as usize / size_of::<u64>() {
         // SAFETY: a word of the header, which is mapped and aligned to pages; other threads change it by atomic operations.
         let from = unsafe { &*word(mapped, at) };
         // SAFETY: the same word of the copy, which is as long.
-        let to = unsafe { &*word(copy, at) };
+        let to = unsafe { &*word(copy as *mut c_void, at) };
         to.store(from.load(Relaxed), Relaxed);
     }
     let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
     // In one step for all other threads.
-    // SAFETY: both are our mappings, whole pages; what was there is a copy of what comes.
-    let moved = unsafe { kernel::call(libc::SYS_mremap, [copy as usize, HEADER, HEADER, flags, mapped as usize]) };
-    let (protection, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    let flags = (kind | libc::MAP_FIXED | libc::MAP_NORESERVE) as usize;
-    let content = mapped.wrapping_byte_add(HEADER) as usize;
-    // SAFETY: our mapping, behind the header.
-    let is_left =
-        |()| unsafe { kernel::call(libc::SYS_mmap, [content, length, protection as usize, flags, usize::MAX, 0]) };
-    moved.is_ok() && is_left(()).is_ok()
+    // SAFETY: both are our mappings, whole pages; what was there are the header, of which that is a copy, and entries, of which
+    // zeros are none.
+    unsafe { kernel::call(libc::SYS_mremap, [copy, length, length, flags, mapped as usize]) }.is_ok()
 }
 
 /// Removes what has that path, which ends with a zero.

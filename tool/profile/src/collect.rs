@@ -162,6 +162,15 @@ impl Collector {
         self.run.started_ns.saturating_add(last.unwrap_or_default())
     }
 
+    /// Whether a process has given back what it had recorded before that was read: each has modules and locks otherwise.
+    pub fn is_emptied(&self) -> bool {
+        let is_emptied = |recording: &Recording| {
+            recording.contents.modules().is_ok_and(|all| all.is_empty())
+                && recording.contents.locks().is_ok_and(|all| all.is_empty())
+        };
+        self.recordings.iter().any(is_emptied)
+    }
+
     /// Whether any process has recorded.
     pub fn is_empty(&self) -> bool {
         self.recordings.is_empty() && self.ended.is_empty()

@@ -114,7 +114,17 @@ fn an_order_that_cannot_be_obeyed_says_why() {
 /// An observer that stood still for a while reads what was recorded until it was taken for gone.
 #[test]
 fn an_abandoned_recording_is_there_for_who_has_it_open() {
-    in_its_own_process("orders::an_abandoned_recording_is_there_for_who_has_it_open", 1, |directory| {
+    abandoned("orders::an_abandoned_recording_is_there_for_who_has_it_open", libc::RLIM_INFINITY);
+}
+
+/// A service may have a limit for its data, and have reached it.
+#[test]
+fn it_is_there_if_the_process_may_have_no_more_data() {
+    abandoned("orders::it_is_there_if_the_process_may_have_no_more_data", 1);
+}
+
+fn abandoned(test: &str, most_data: u64) {
+    in_its_own_process(test, 1, |directory| {
         let own = directory.join("own");
         std::fs::create_dir(&own).unwrap();
         begin(&own);
@@ -125,7 +135,14 @@ fn an_abandoned_recording_is_there_for_who_has_it_open() {
         };
         hold();
         let mut reader = Reader::open(&files(&own)[0]).unwrap();
+        let may_have = |rlim_cur| {
+            let limit = libc::rlimit { rlim_cur, rlim_max: libc::RLIM_INFINITY };
+            // SAFETY: of this process.
+            assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limit) }, 0);
+        };
+        may_have(most_data);
         ordered(order::ABANDON, directory, Some("a lock"));
+        may_have(libc::RLIM_INFINITY);
         // Threads that are late do no harm, and write nothing there.
         hold();
         let mut holds = 0;

@@ -197,18 +197,25 @@ fn is_within(line: &str, name: &str) -> bool {
     })
 }
 
-/// Why a recording was cut short; `stood_still` is the longest time between two looks at it.
-fn cut_short(has_another: bool, stood_still: Duration) -> String {
+/// Why a recording was cut short; `stood_still` is the longest time between two looks at it. Whether it `is_emptied`: where the
+/// process could not leave it as it was, it has given back its memory.
+fn cut_short(has_another: bool, stood_still: Duration, is_emptied: bool) -> String {
     /// A recorder takes its observer for gone after five seconds, and both clocks may be late.
     const STOPPED: Duration = Duration::from_secs(4);
+    let left = match is_emptied {
+        true => "What was recorded is lost, as the process could only give it back",
+        false => "The figures are those of the time before",
+    };
     let why = match (has_another, stood_still >= STOPPED) {
-        (true, _) => "another ondeck has begun to record. Let one of them end before you start the next".to_owned(),
+        (true, _) => {
+            format!("another ondeck has begun to record. {left}. Let one of them end before you start the next")
+        }
         (false, true) => format!(
-            "ondeck was stopped for {:.0} s, so the process took ondeck for gone. The figures are those of the time before. To record \
-             the rest, run the command again",
+            "ondeck was stopped for {:.0} s, so the process took ondeck for gone. {left}. To record the rest, run the \
+             command again",
             stood_still.as_secs_f64()
         ),
-        (false, false) => "the process has ended it by itself. The figures are those of the time before".to_owned(),
+        (false, false) => format!("the process has ended it by itself. {left}"),
     };
     format!("the recording was cut short: {why}")
 }
@@ -312,7 +319,7 @@ impl RecordedProcesses {
     pub(crate) fn have_ended(&mut self, mut note: impl FnMut(String)) -> bool {
         let stood_still = self.stood_still.max(self.last_look.elapsed());
         (self.stood_still, self.last_look) = (stood_still, Instant::now());
-        let RecordedProcesses { processes, lives, .. } = self;
+        let RecordedProcesses { processes, lives, collector, .. } = self;
         lives.retain_mut(|(_, life)| life.goes_on());
         for (pid, process, _) in processes.iter().filter(|(_, process, _)| !process.goes_on()) {
             if !lives.iter().any(|(living, _)| living == pid) {
@@ -322,8 +329,8 @@ impl RecordedProcesses {
                 note(replaced(*pid));
                 lives.retain(|(living, _)| living != pid);
             } else if !process.is_gone() {
-                note(cut_short(process.has_another_observer(), stood_still));
-                self.recorded_until = Some(self.collector.recorded_until());
+                note(cut_short(process.has_another_observer(), stood_still, collector.is_emptied()));
+                self.recorded_until = Some(collector.recorded_until());
                 return true;
             }
         }

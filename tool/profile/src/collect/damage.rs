@@ -3,7 +3,7 @@
 use super::{Collector, Run};
 use crate::made_up::show;
 use ondeck_record::Sleep;
-use ondeck_record::layout::{Header, Lock, MOST_MODULES, Module, Nesting, Slot, source};
+use ondeck_record::layout::{HEADER_BYTES, Header, Lock, MOST_MODULES, Module, Nesting, Slot, source};
 use ondeck_record::{Marks, RecordOptions, Source};
 use std::fs::File;
 use std::mem::offset_of;
@@ -131,6 +131,22 @@ fn orders_of_readers_and_those_that_are_being_written_are_none() {
     ] {
         assert_eq!(n_orders(changes), expected, "{changes:?}");
     }
+}
+
+#[test]
+fn a_recording_that_was_given_back_is_told_from_one_that_is_there() {
+    let (directory, mut bytes) = (tempfile::tempdir().unwrap(), recording());
+    let run = Run { command: vec!["p".to_owned()], started_realtime_ns: 0, started_ns: 0, cores: 2 };
+    let file = directory.path().join(FILE);
+    std::fs::write(&file, &bytes).unwrap();
+    // As if its process were there.
+    let _held = File::options().write(true).open(&file).unwrap();
+    let mut collector = Collector::new(directory.path(), run);
+    collector.take(1);
+    assert!(!collector.is_emptied());
+    bytes[HEADER_BYTES as usize..].fill(0);
+    std::fs::write(&file, &bytes).unwrap();
+    assert!(collector.is_emptied());
 }
 
 #[test]
