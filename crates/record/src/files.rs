@@ -107,19 +107,19 @@ fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
     header.length = length;
     header.rate = options.rate;
     layout::copy_text(lock.as_bytes(), &mut header.lock);
-    // Else an observer has written that.
-    if header.pid == 0 {
-        fill_process(header);
+    // Else an observer has written that, as it is seen from outside.
+    let is_told = header.pid != 0;
+    if !is_told {
+        header.pid = store::process();
+        // SAFETY: no arguments, no memory.
+        header.parent = unsafe { kernel::call(libc::SYS_getppid, []) }.unwrap_or(0) as u32;
     }
-}
-
-fn fill_process(header: &mut Header) {
-    header.pid = store::process();
-    // SAFETY: no arguments, no memory.
-    header.parent = unsafe { kernel::call(libc::SYS_getppid, []) }.unwrap_or(0) as u32;
-    let room = &mut header.program;
-    let most = room.len() - 1;
-    modules::program(&mut room[..most]);
+    if !is_told || modules::is_loaded() {
+        let room = &mut header.program;
+        let most = room.len() - 1;
+        room.fill(0);
+        modules::program(&mut room[..most]);
+    }
 }
 
 /// The file that an observer has made there, mapped. `None` if there is none, `Some(None)` if it cannot be had.

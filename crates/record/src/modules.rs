@@ -14,7 +14,7 @@ pub(crate) mod elf;
 use crate::layout;
 use crate::layout::in_time;
 use crate::store::{self, Recording, current, locks};
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
@@ -139,6 +139,11 @@ pub(crate) fn library_of(address: u64) -> Option<core::ops::Range<u64>> {
 /// The program's file, if the kernel takes the loader for the program, as that was started with the program's path.
 static LOADED: OnceLock<CString> = OnceLock::new();
 
+/// Whether the kernel takes the loader for the program.
+pub(crate) fn is_loaded() -> bool {
+    LOADED.get().is_some()
+}
+
 /// What leads to the program's file: itself, or a link.
 fn way_to_program() -> &'static CStr {
     // Not the process's, which shows nothing once its first thread has ended.
@@ -154,15 +159,18 @@ pub(crate) fn program(room: &mut [u8]) -> usize {
     length
 }
 
-/// Finds what is mapped where the program begins. To be called before the program starts.
-fn find_loaded(start: u64) {
-    // Not by a system call: this program may be under a filter.
+/// Finds what is mapped where the program begins, if the loader was run as a program. To be called before the program starts.
+fn find_loaded(start: u64, loaded: &[Module]) {
+    // The loader makes the kernel's other words those of the program. Not by a system call: this program may be under a filter.
     // SAFETY: takes a number.
-    let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const c_char;
-    // SAFETY: the kernel's string, which stays.
-    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
-    let name = name.to_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    if ![&b"ld-"[..], b"ld64.so", b"ld.so"].iter().any(|start| name.starts_with(start)) {
+    let is_the_kernels = unsafe { libc::getauxval(libc::AT_BASE) } != 0;
+    let is_loader = |module: &Module| {
+        let path = CStr::from_bytes_until_nul(&module.path).unwrap_or_default().to_bytes();
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        [&b"ld-"[..], b"ld64.so", b"ld.so"].iter().any(|start| name.starts_with(start))
+    };
+    // A static program has none.
+    if is_the_kernels || !loaded.iter().any(is_loader) {
         return;
     }
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -179,8 +187,9 @@ fn find_loaded(start: u64) {
 /// Asks the loader for what is there. Before the program starts: takes the loader's lock.
 pub(crate) fn ask_loader() {
     let program = |module: &&Module| module.path[0] == 0;
-    if let Some(start) = loaded().iter().find(program).map(|module| module.start) {
-        find_loaded(start);
+    let found = loaded();
+    if let Some(program) = found.iter().find(program) {
+        find_loaded(program.start, &found);
     }
     // SAFETY: a string of C.
     let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };

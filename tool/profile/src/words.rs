@@ -11,7 +11,10 @@ use crate::wrappers::Tops;
 use ondeck_report::date::utc;
 pub(crate) use ondeck_report::wording::percent;
 use ondeck_report::wording::{counted, counted_that, duration_ns, list, plain, run_time, typed, whole, whole_of};
+use ondeck_trace::loader::{is_name_of_loader, program_of as program_of_loader};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// What [`Profile::lock`] says of the view from the kernel.
 pub(crate) const FROM_KERNEL: &str = "futex";
@@ -37,9 +40,13 @@ pub(crate) fn program(profile: &Profile) -> String {
 
 /// The same of a command.
 pub(crate) fn program_of(command: &[String]) -> String {
-    let path = command.first().map_or("", String::as_str);
-    let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("a program");
-    shown(name)
+    let name = |path: &OsStr| path.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_owned();
+    let mut words = command.iter().map(OsStr::new);
+    let first = words.next().map(name).unwrap_or_default();
+    // The loader, run as a program, runs another one.
+    let loaded = is_name_of_loader(&first).then(|| program_of_loader(&words.collect::<Vec<_>>()).map(name).ok());
+    let name = String::from_utf8_lossy(&loaded.flatten().unwrap_or(first)).into_owned();
+    shown(if name.is_empty() { "a program" } else { &name })
 }
 
 /// The command as a shell wants it, in one line.
@@ -353,6 +360,20 @@ mod tests {
         assert_eq!(few(1), "Lock calls were made in 4.0 s, but none was recorded");
         let has_advice = [made_up::server(), made_up::calm(), made_up::silent()].map(|one| nothing(&one).is_some());
         assert_eq!(has_advice, [false, true, true]);
+    }
+
+    #[test]
+    fn the_program_is_the_one_that_the_loader_runs() {
+        for (command, expected) in [
+            (&["/a/app", "b"][..], "app"),
+            (&["/lib64/ld-linux-x86-64.so.2", "--argv0", "x", "./app", "b"], "app"),
+            (&["/lib64/ld-linux-x86-64.so.2", "--list"], "ld-linux-x86-64.so.2"),
+            (&["/a/"], "a program"),
+            (&[], "a program"),
+        ] {
+            let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(program_of(&command), expected);
+        }
     }
 
     #[test]

@@ -60,6 +60,19 @@ fn assert_waited(profile: &Profile) {
     assert!(lock.wait_ns > 20e6, "{}", lock.wait_ns);
 }
 
+/// The kernel takes the loader for the program.
+#[test]
+fn a_program_that_the_loader_runs_has_its_names() {
+    let program = compiled("server.c", &[]);
+    let words = ["run", "--library", library(), "--lock", "glibc", "--", "/lib64/ld-linux-x86-64.so.2", &program];
+    let server = Server::start(&mut command(&words));
+    let (profile, run) = profiled(&["--pid", &server.pid(), "--for", "700ms", "--rate", "1"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_named(&profile, "rebuild");
+    assert_eq!((profile.processes[0].program.as_str(), profile.notes.len()), (&*program, 0), "{:?}", profile.notes);
+    server.end();
+}
+
 #[test]
 fn a_program_that_runs_is_recorded_again_and_again() {
     for lock in ["glibc", "ondeck"] {
