@@ -278,6 +278,7 @@ impl ModuleSymbols {
             ));
         }
         remarks.extend(image.missing_symbols().map(|fault| format!("{path}: {fault}")));
+        remarks.extend(image.missing_lines().map(|fault| format!("{path}: {fault}")));
         if let Some(fault) = &self.fault {
             remarks.push(format!("{path}: its debug information cannot be used: {fault}"));
         }

@@ -234,6 +234,11 @@ impl Image {
         self.tables.fault.as_deref()
     }
 
+    /// What was split off of its debug information and cannot be used, in a sentence.
+    pub(super) fn missing_lines(&self) -> Option<String> {
+        self.dwarf.as_ref()?.lines.get()?.as_ref().ok()?.missing()
+    }
+
     /// The datum that an address of the file lies in, with the member or element there, or the offset.
     pub(super) fn datum(&self, address: u64) -> Option<String> {
         let symbol = self.tables.data.find(address)?;

@@ -3,7 +3,7 @@
 //! names, and unpacked within the budget: `addr2line`'s own loader opens what it finds, and unpacks what is packed.
 
 use super::elf::content;
-use addr2line::gimli::{AbbreviationsCacheStrategy, Dwarf, DwarfPackage, EndianSlice, RunTimeEndian, SectionId};
+use addr2line::gimli::{AbbreviationsCacheStrategy, Dwarf, DwarfPackage, EndianSlice, Error, RunTimeEndian, SectionId};
 use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
 use memmap2::Mmap;
 use object::Object;
@@ -24,6 +24,8 @@ pub(super) struct Lines {
     context: Context<Bytes>,
     /// The `.dwp` beside it.
     package: Option<DwarfPackage<Bytes>>,
+    /// What was split off and cannot be used: the first, and how many.
+    missing: RefCell<(String, usize)>,
     /// Of what the context keeps for each unit and range.
     _share: Share,
     /// Behind what refers to it, as fields are dropped in their order.
@@ -50,8 +52,30 @@ impl Lines {
         let share = weighed(&dwarf, budget)?;
         dwarf.populate_abbreviations_cache(AbbreviationsCacheStrategy::Duplicates);
         let context = Context::from_dwarf(dwarf).map_err(|error| error.to_string())?;
-        let package = store.package(path);
-        Ok(Lines { context, package, _share: share, store })
+        let mut lines = Lines { context, package: None, missing: RefCell::default(), _share: share, store };
+        // `program.dwp`, or `library.so.dwp`.
+        let mut name = path.as_os_str().to_owned();
+        name.push(".dwp");
+        if Path::new(&name).exists() {
+            let package = lines.store.package(Path::new(&name));
+            lines.package = package.map_err(|fault| lines.miss(Path::new(&name), &fault)).ok();
+        }
+        Ok(lines)
+    }
+
+    /// What was split off and cannot be used, in a sentence.
+    pub(super) fn missing(&self) -> Option<String> {
+        let (first, n) = &*self.missing.borrow();
+        let others = if *n > 1 { format!(", and {} more", n - 1) } else { String::new() };
+        (*n > 0).then(|| format!("inlined functions and some names are missing, as {first}{others}"))
+    }
+
+    fn miss(&self, path: &Path, fault: &str) {
+        let (first, n) = &mut *self.missing.borrow_mut();
+        *n += 1;
+        if *n == 1 {
+            *first = format!("{} {fault}", path.display());
+        }
     }
 
     /// The functions at an address of the file, the innermost first.
@@ -87,15 +111,20 @@ impl Lines {
         let Some(name) = &load.path else { return Ok(None) };
         let parts = load.comp_dir.iter().chain([name]);
         let path: PathBuf = parts.map(|part| Path::new(OsStr::from_bytes(part.slice()))).collect();
-        let found = || {
-            let object = self.store.open(&path).ok()?;
-            let mut dwarf = Dwarf::load(|id| self.store.section(&object, id.dwo_name())).ok()?;
-            let header = dwarf.units().next().ok()??;
-            let is_it = dwarf.unit(header).ok()?.dwo_id == Some(load.dwo_id);
-            dwarf.make_dwo(&load.parent);
-            is_it.then(|| Arc::new(dwarf))
-        };
-        Ok(found())
+        Ok(self.in_file(&path, load).map_err(|fault| self.miss(&path, &fault)).ok())
+    }
+
+    fn in_file(&self, path: &Path, load: &SplitDwarfLoad<Bytes>) -> Result<Arc<Dwarf<Bytes>>, String> {
+        let object = self.store.open(path)?;
+        let mut dwarf = Dwarf::load(|id| self.store.section(&object, id.dwo_name()))?;
+        let damaged = |error: Error| format!("cannot be read ({error})");
+        let header = dwarf.units().next().map_err(damaged)?;
+        let unit = header.map(|header| dwarf.unit(header)).transpose().map_err(damaged)?;
+        if unit.is_none_or(|unit| unit.dwo_id != Some(load.dwo_id)) {
+            return Err("is of another build".to_owned());
+        }
+        dwarf.make_dwo(&load.parent);
+        Ok(Arc::new(dwarf))
     }
 }
 
@@ -163,14 +192,11 @@ impl Store {
         Ok(EndianSlice::new(bytes, endian))
     }
 
-    /// `program.dwp`, or `library.so.dwp`.
-    fn package(&self, path: &Path) -> Option<DwarfPackage<Bytes>> {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".dwp");
-        let object = self.open(Path::new(&name)).ok()?;
-        let none = self.section(&object, None).ok()?;
+    fn package(&self, path: &Path) -> Result<DwarfPackage<Bytes>, String> {
+        let object = self.open(path)?;
+        let none = self.section(&object, None)?;
         let section =
             |id: SectionId| -> Result<Bytes, Box<dyn std::error::Error>> { Ok(self.section(&object, id.dwo_name())?) };
-        DwarfPackage::load(section, none).ok()
+        DwarfPackage::load(section, none).map_err(|error| format!("cannot be read ({error})"))
     }
 }

@@ -160,18 +160,32 @@ fn members_are_found_in_what_dwz_has_moved_away() {
 fn split_debug_information_that_is_gone_leaves_the_line() {
     let workshop = Workshop::new();
     let program = workshop.compile("gcc", C, &["-O2", "-g", "-gsplit-dwarf"]);
-    let mut n_removed = 0;
+    let mut removed = Vec::new();
     for entry in std::fs::read_dir(program.parent().unwrap()).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "dwo") {
-            std::fs::remove_file(path).unwrap();
-            n_removed += 1;
+            std::fs::remove_file(&path).unwrap();
+            removed.push(path);
         }
     }
-    assert_eq!(n_removed, 1);
+    let [removed] = &removed[..] else { panic!("{removed:?}") };
     let run = workshop.run(&program, &[]);
-    let places = run.places(&mut workshop.symbols(), "outer");
-    assert_eq!(places, [("outer".to_owned(), line(C, "inner"), false)]);
+    let remarks_with = |content: &[u8], at: &Path, fault: &str| {
+        std::fs::write(at, content).unwrap();
+        let symbols = &mut workshop.symbols();
+        run.places(symbols, "outer");
+        assert_one_remark(symbols, &[text(&program), "inlined functions", text(at), fault]);
+        std::fs::remove_file(at).unwrap();
+    };
+    let symbols = &mut workshop.symbols();
+    for _ in 0..2 {
+        assert_eq!(run.places(symbols, "outer"), [("outer".to_owned(), line(C, "inner"), false)]);
+    }
+    run.places(symbols, "hidden");
+    assert_one_remark(symbols, &[text(&program), "are missing, as", text(removed), "No such file"]);
+    remarks_with(b"text", removed, "cannot be read as an ELF file");
+    remarks_with(&std::fs::read(&program).unwrap(), removed, "is of another build");
+    remarks_with(b"text", Path::new(&format!("{}.dwp", text(&program))), "cannot be read as an ELF file");
 }
 
 #[test]
