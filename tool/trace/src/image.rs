@@ -145,7 +145,7 @@ pub(crate) struct Images {
 }
 
 /// How the names of memory begin that has no file. Programs put code there that they make as they run.
-const NO_FILES: [&[u8]; 3] = [b"/memfd:", b"/SYSV", b"/dev/zero"];
+const NO_FILES: [&[u8]; 4] = [b"/memfd:", b"/SYSV", b"/dev/zero", b"//anon"];
 
 /// Each stack of an image once, as long as there is room. A program may have stacks without end.
 #[derive(Default)]
@@ -536,6 +536,15 @@ mod tests {
         assert!(n_modules > 1);
         let left = [quiet, told, running, at_no_time].map(|index| images.list[index].modules.len());
         assert_eq!(left, [0, n_modules, n_modules, n_modules]);
+    }
+
+    /// As Java's: nothing is said of a file.
+    #[test]
+    fn code_that_a_program_makes_as_it_runs_is_in_no_file() {
+        let mapping = Mapping { start: 16, end: 32, offset: 0, device: 0, number: 0, is_current: false };
+        let file = |path| Images::default().file(std::process::id(), &mapping, Path::new(path));
+        assert!(matches!(file("//anon"), Ok(None)) && matches!(file("/memfd:jit (deleted)"), Ok(None)));
+        assert!(file("/a/file").is_err());
     }
 
     /// As one library takes the place of another before what the kernel has told of that one is read.
