@@ -45,7 +45,10 @@ impl RecordedProgram {
             give_own_number(&mut command, name);
         }
         let child = command.spawn().map_err(cannot)?;
-        let mut collector = Collector::new(directory, run);
+        let mut collector = match purpose {
+            Purpose::Profile => Collector::new(directory, run),
+            Purpose::Statistics => Collector::of_statistics(directory, run),
+        };
         collector.begins_with(child.id(), purpose == Purpose::Statistics);
         Ok(RecordedProgram { child, collector, orders, purpose })
     }

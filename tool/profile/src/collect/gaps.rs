@@ -21,7 +21,7 @@ impl Lost {
     pub(super) fn add(&mut self, recording: &Recording) {
         let dropped = recording.dropped;
         for (sum, more) in [
-            (&mut self.samples, dropped.samples),
+            (&mut self.samples, dropped.samples.saturating_add(recording.kept.n_left_out)),
             (&mut self.stacks, dropped.stacks),
             (&mut self.locks, dropped.locks),
             (&mut self.names, dropped.names),
