@@ -207,6 +207,15 @@ fn a_process_that_is_not_recorded_is_counted_and_said_once() {
     assert_eq!(["no_library", "no_directory", "other_user"].map(count), [2.0, 0.0, 0.0]);
 }
 
+#[test]
+fn processes_that_outlive_the_first_one_are_told() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let script = format!("{} 200 1 >/dev/null 2>&1 & sleep 1; exit 3", compiled("known.c", &[]));
+    let run = finished(&mut run(&file, &[], &["sh", "-c", &script]));
+    failed(&run, 3, &["note: --stats: the program's first process has ended, and what others of it do ", ": known\n"]);
+}
+
 /// Workers that give up their rights cannot, either. Children of a fork have their parent's recording, or what is left of it.
 #[test]
 fn a_worker_that_cannot_begin_a_recording_is_counted_and_one_without_locks_is_not() {
