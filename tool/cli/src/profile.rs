@@ -20,7 +20,7 @@ pub(crate) use directory::{Directory, directory};
 use ondeck_launch::{Refusal, prepare};
 use outputs::Outputs;
 pub(crate) use outputs::{show, shown};
-pub(crate) use recorded::{Purpose, RecordedProgram};
+pub(crate) use recorded::{GAP, Purpose, RecordedProgram, cannot_start, warn_if_nothing};
 pub(crate) use run::{begun, exit_code, now_ns, refused};
 pub(crate) use signals::{end_at_once, listen};
 use std::ffi::OsString;
@@ -58,7 +58,7 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
     // Names take a while. From here on nothing needs the directory, so nothing is left if a signal ends us.
     drop(directory);
     end_at_once()?;
-    watched.warn_if_nothing();
+    warn_if_nothing(&watched.collector);
     let mut profile = watched.collector.profile(now_ns());
     profile.is_stopped = watched.is_stopped(status);
     outputs.write_all(profile)?;

@@ -1,5 +1,6 @@
 //! `ondeck run`.
 
+mod beside;
 mod labels;
 mod stats;
 

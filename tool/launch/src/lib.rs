@@ -12,7 +12,7 @@ mod numbers;
 mod program;
 pub mod running;
 
-pub use numbers::give_own_number;
+pub use numbers::{are_known_by_number, give_own_number};
 use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::process::CommandExt;

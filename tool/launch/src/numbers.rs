@@ -16,11 +16,22 @@ use std::process::Command;
 use std::sync::atomic::AtomicPtr;
 
 /// The variables in which systemd names a process by its number: for sockets, for a watchdog, and as the one that it started.
-const NUMBERS: [&str; 3] = ["LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID"];
+const NUMBERS: [&str; 3] = ["LISTEN_PID", "WATCHDOG_PID", STARTED];
+/// The last one.
+const STARTED: &str = "SYSTEMD_EXEC_PID";
 /// Says in another way which process LISTEN_PID is about. Who does not find it looks at LISTEN_PID alone.
 const SAME_IN_OTHER_WORDS: &str = "LISTEN_PIDFDID";
 /// Of a number of 32 bits, and a 0 behind them.
 const DIGITS: usize = 11;
+
+/// Whether a service manager has started us as the process that it knows, so that messages count if they are ours. Systems that are
+/// too old to say whom they have started say where messages go.
+pub fn are_known_by_number() -> bool {
+    let ours = std::process::id().to_string();
+    let variable = |name: &str| std::env::var_os(name);
+    let is_ours = |name: &str| variable(name).is_some_and(|value| *value == *ours);
+    NUMBERS.into_iter().any(is_ours) || (variable(STARTED).is_none() && variable("NOTIFY_SOCKET").is_some())
+}
 
 /// Has the child that is started by `command` find its own number where ours is. To be called after all other steps between
 /// fork and exec were added. `name` is what the program is called by.

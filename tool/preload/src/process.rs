@@ -285,7 +285,6 @@ pub(crate) extern "C" fn in_child() {
         STATE.state.store(FRESH, Relaxed);
         ondeck_record::in_child();
     }
-    ondeck_record::leave_parents();
 }
 
 #[cfg(test)]

@@ -65,6 +65,8 @@ pub struct Collector {
     ended: Ended,
     /// The beginnings of notes that were given.
     said: BTreeSet<String>,
+    /// Whether no profile will be asked for.
+    only_statistics: bool,
 }
 
 /// What one part of a process image records.
@@ -96,6 +98,8 @@ struct Recording {
     dropped: Dropped,
     /// For what is kept of it.
     kept: Kept,
+    /// Of its totals, only tallies are.
+    only_statistics: bool,
 }
 
 /// What the sums and the looked-up parts of a recording take of the budget.
@@ -114,6 +118,11 @@ impl Kept {
         self.spent = self.spent.or(grown.err());
         self.n_left_out += u64::from(grown.is_err());
         grown.is_ok()
+    }
+
+    /// So many bytes are kept no more.
+    fn give_back(&mut self, bytes: usize) {
+        self.share.iter_mut().for_each(|share| share.shrink(bytes as u64));
     }
 }
 
@@ -142,6 +151,7 @@ impl Collector {
             last_snapshot_ns: None,
             ended: Ended::default(),
             said: BTreeSet::new(),
+            only_statistics: false,
         }
     }
 
@@ -274,7 +284,8 @@ impl Collector {
                         reader.about.pid = process.pid;
                     }
                     let recording = Recording::new(reader, &self.run, &self.budget, now_ns);
-                    opened.push(Recording { looked_at: looked_at.cloned(), ..recording });
+                    let (looked_at, only_statistics) = (looked_at.cloned(), self.only_statistics);
+                    opened.push(Recording { looked_at, only_statistics, ..recording });
                 }
                 // It may have been begun just now.
                 Err(error) if is_older_than_a_second(&path) && may_open() => {
@@ -310,6 +321,7 @@ impl Recording {
             has_locked: false,
             dropped: Dropped::default(),
             kept: Kept { share: budget.take(0).ok(), ..Kept::default() },
+            only_statistics: false,
         }
     }
 
@@ -321,10 +333,17 @@ impl Recording {
         let holders = &mut self.holders;
         let (locks, recent, last_ns) = (&mut self.locks, &mut self.recent, &mut self.last_ns);
         let (clock, n_untimely, kept) = (self.clock, &mut self.n_untimely, &mut self.kept);
+        let only_statistics = self.only_statistics;
         reader.take(is_gone, |sample| {
             let (sample, could_be) = clock.corrected(sample, now_ns);
             *n_untimely += u64::from(!could_be);
             *last_ns = (*last_ns).max(sample.at);
+            if only_statistics {
+                if locks.contains_key(&sample.lock) || kept.fits(size_of::<Totals>()) {
+                    locks.entry(sample.lock).or_default().tally.add_sample(&sample);
+                }
+                return;
+            }
             // A length is known to an eighth.
             let from = sample.at.saturating_sub(sample.lengths[0] + sample.lengths[0] / 8);
             let is_long = event::plain(sample.event) == event::CHARGE && sample.lengths[0] >= SHORT_NS;

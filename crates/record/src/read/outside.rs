@@ -162,6 +162,13 @@ impl Share {
         self.bytes += bytes;
         Ok(())
     }
+
+    /// Gives so many bytes back, or as many as there are.
+    pub fn shrink(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.budget.0.taken.fetch_sub(bytes, Relaxed);
+    }
 }
 
 impl Drop for Share {
@@ -209,6 +216,11 @@ mod tests {
         assert!(text.starts_with("2 MB more") && text.contains("10 MB") && text.ends_with("1 MB are left"), "{text}");
         drop(second);
         first.grow(6 << 20).unwrap();
+        first.shrink(3 << 20);
+        assert_eq!(budget.taken(), 7 << 20);
+        first.shrink(u64::MAX);
+        assert_eq!(budget.taken(), 0);
+        first.grow(1 << 20).unwrap();
         drop(first);
         assert_eq!(budget.taken(), 0);
     }

@@ -14,7 +14,7 @@ pub(crate) struct StatsArgs {
     /// and written a last time when the program has ended.
     ///
     /// --lock is then ondeck or glibc. `ondeck` stays the program's parent, passes signals on, and ends with the program's exit
-    /// code. docs/stats.md says what is counted and what is estimated.
+    /// code. In a service of systemd it becomes the program instead. docs/stats.md says what is counted and what is estimated.
     ///
     /// Example: ondeck run --stats /var/lib/node_exporter/locks.prom --lock glibc -- ./server
     #[arg(long = "stats", value_name = "FILE.prom")]

@@ -7,10 +7,14 @@ use crate::terminal::say;
 use ondeck_launch::give_own_number;
 use ondeck_profile::Collector;
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
+
+/// Between two looks at what is recorded: there is room for some seconds of it.
+pub(crate) const GAP: Duration = Duration::from_millis(50);
 
 /// What a program is recorded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +42,15 @@ impl RecordedProgram {
     ) -> Result<Self, Exit> {
         let orders = Orders::of_program(purpose)?;
         let run = begun(words);
-        let name = PathBuf::from(command.get_program());
-        let cannot = |error| Exit::OfProgram(format!("{}: {error}", name.display()), 126);
         ignore_faults_beside(&mut command);
         if let Some(name) = words.first() {
             give_own_number(&mut command, name);
         }
-        let child = command.spawn().map_err(cannot)?;
-        let mut collector = Collector::new(directory, run);
+        let child = command.spawn().map_err(|error| cannot_start(&command, &error))?;
+        let mut collector = match purpose {
+            Purpose::Profile => Collector::new(directory, run),
+            Purpose::Statistics => Collector::of_statistics(directory, run),
+        };
         collector.begins_with(child.id(), purpose == Purpose::Statistics);
         Ok(RecordedProgram { child, collector, orders, purpose })
     }
@@ -53,7 +58,6 @@ impl RecordedProgram {
     /// Reads what is recorded until the program ends, and calls `tell` at each interval, or when a signal asks for that. Other
     /// signals to us are the program's.
     pub(crate) fn watch(&mut self, every: Option<Duration>, mut tell: impl FnMut(&mut Collector, u64)) -> ExitStatus {
-        const GAP: Duration = Duration::from_millis(50);
         let mut next = every.map(|every| Instant::now() + every);
         loop {
             self.collector.take(now_ns());
@@ -82,14 +86,18 @@ impl RecordedProgram {
     pub(crate) fn is_stopped(&self, status: ExitStatus) -> bool {
         self.orders.is_stopped() || status.signal().is_some_and(is_ending)
     }
+}
 
-    /// Says so if no process has recorded.
-    pub(crate) fn warn_if_nothing(&self) {
-        if self.collector.is_empty() {
-            say(
-                "warning: nothing was recorded. The program ended before its libraries were loaded, or it cannot write to \
-                 the directory of recordings.",
-            );
-        }
+pub(crate) fn cannot_start(command: &Command, error: &io::Error) -> Exit {
+    Exit::OfProgram(format!("{}: {error}", Path::new(command.get_program()).display()), 126)
+}
+
+/// Says so if no process has recorded.
+pub(crate) fn warn_if_nothing(collector: &Collector) {
+    if collector.is_empty() {
+        say(
+            "warning: nothing was recorded. The program ended before its libraries were loaded, or it cannot write to the \
+             directory of recordings.",
+        );
     }
 }

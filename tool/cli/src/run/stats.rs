@@ -1,18 +1,26 @@
 //! `ondeck run --stats`: statistics of a program's locks, in a file for Prometheus.
 //!
-//! The program is recorded as for a profile, and runs as our child. Of what it records, only sums are kept.
+//! The program is recorded as for a profile. It runs as our child, or in our place if it is a service ([`beside`]). Of what it
+//! records, only sums are kept.
 
+use super::beside::{Observed, Role};
 use super::{labels, launch};
 use crate::args::LaunchArgs;
 use crate::deliver::file_of;
 use crate::exit::Exit;
-use crate::profile::{Purpose, RecordedProgram, directory, end_at_once, exit_code, now_ns, refused};
+use crate::profile::{
+    Directory, GAP, Purpose, RecordedProgram, begun, cannot_start, directory, end_at_once, exit_code, now_ns, refused,
+    warn_if_nothing,
+};
 use crate::terminal::say;
-use ondeck_launch::{Recording, prepare};
+use ondeck_launch::{Recording, are_known_by_number, prepare};
 use ondeck_profile::{Collector, Labels, Run};
 use ondeck_report::output::OutFile;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// As often as Prometheus looks, by its own default.
 const EVERY: Duration = Duration::from_secs(15);
@@ -35,17 +43,74 @@ pub(super) fn run(args: &LaunchArgs, path: &Path, every: Option<Duration>) -> Re
     let command = prepare(&launch(args, Some(recording))).map_err(refused)?;
     // Whoever reads it finds it, though no thread has waited yet.
     file.replace(&mut Collector::new(directory.path(), Run::default())).map_err(Exit::Failed)?;
-    let mut program = RecordedProgram::start(command, &args.command, directory.path(), Purpose::Statistics)?;
-    let status = program.watch(Some(every.unwrap_or(EVERY)), |collector, _| file.write(collector, false));
+    let every = every.unwrap_or(EVERY);
+    let service = if are_known_by_number() { Observed::ourselves() } else { None };
+    match service {
+        Some(program) => beside(program, command, &args.command, directory, &mut file, every),
+        None => above(command, &args.command, directory, &mut file, every),
+    }
+}
+
+/// The program is our child, and we end as it does.
+fn above(
+    command: Command,
+    words: &[OsString],
+    directory: Directory,
+    file: &mut StatsFile,
+    every: Duration,
+) -> Result<(), Exit> {
+    let mut program = RecordedProgram::start(command, words, directory.path(), Purpose::Statistics)?;
+    let status = program.watch(Some(every), |collector, _| file.write(collector, false));
     program.collector.take(now_ns());
     drop(directory);
     end_at_once()?;
     file.write(&mut program.collector, true);
-    program.warn_if_nothing();
+    warn_if_nothing(&program.collector);
     match exit_code(status) {
         0 => Ok(()),
         code => Err(Exit::Program(code)),
     }
+}
+
+/// We become the program, and another process observes it.
+fn beside(
+    program: Observed,
+    mut command: Command,
+    words: &[OsString],
+    directory: Directory,
+    file: &mut StatsFile,
+    every: Duration,
+) -> Result<(), Exit> {
+    let run = begun(words);
+    let cannot = |error: std::io::Error| Exit::Failed(format!("--stats: cannot start an observer: {error}"));
+    let program = match program.step_aside().map_err(cannot)? {
+        Role::Program => {
+            // It returns only if it has failed.
+            let error = command.exec();
+            return Err(cannot_start(&command, &error));
+        }
+        Role::Observer(program) => program,
+    };
+    let mut collector = Collector::of_statistics(directory.path(), run);
+    collector.begins_with(program.pid, true);
+    let mut next = Instant::now() + every;
+    while !program.has_ended_within(GAP) {
+        collector.take(now_ns());
+        collector.make_room();
+        if Instant::now() >= next {
+            file.write(&mut collector, false);
+            next = Instant::now() + every;
+        }
+    }
+    // The program was not there: who could not become it has taken the directory away, and said why.
+    if !directory.path().exists() {
+        return Ok(());
+    }
+    collector.take(now_ns());
+    drop(directory);
+    file.write(&mut collector, true);
+    warn_if_nothing(&collector);
+    Ok(())
 }
 
 /// The file for Prometheus.

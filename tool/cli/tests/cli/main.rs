@@ -22,6 +22,7 @@ mod running;
 mod runs;
 mod sandboxed;
 mod sanitized;
+mod service;
 mod signals;
 mod sim;
 mod stats;

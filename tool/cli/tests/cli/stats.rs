@@ -208,6 +208,31 @@ fn a_process_that_is_not_recorded_is_counted_and_said_once() {
 }
 
 #[test]
+fn processes_that_outlive_the_first_one_are_told() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let script = format!("{} 200 1 >/dev/null 2>&1 & sleep 1; exit 3", compiled("known.c", &[]));
+    let run = finished(&mut run(&file, &[], &["sh", "-c", &script]));
+    failed(&run, 3, &["note: --stats: the program's first process has ended, and what others of it do ", ": known\n"]);
+}
+
+/// Workers that give up their rights cannot, either. Children of a fork have their parent's recording, or what is left of it.
+#[test]
+fn a_worker_that_cannot_begin_a_recording_is_counted_and_one_without_locks_is_not() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let program = compiled("workers.c", &[]);
+    for words in [&[program.as_str()][..], &[&program, "between"]] {
+        let run = finished(&mut run(&file, &["--every", "100ms"], words));
+        let said =
+            "note: --stats: processes without a recording: workers: they cannot write to the directory of recordings.";
+        assert_eq!((run.code, run.stderr.matches(said).count()), (Some(0), 1), "{words:?}: {}", run.stderr);
+        let count = |reason| read(&file).value("ondeck_not_recorded_total", &[("what", "process"), ("reason", reason)]);
+        assert_eq!(["no_library", "no_directory", "other_user"].map(count), [0.0, 1.0, 0.0], "{words:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_before_the_program_starts() {
     let scratch = Scratch::new();
     let file = scratch.path("locks.prom");

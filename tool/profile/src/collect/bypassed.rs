@@ -3,6 +3,7 @@
 //! missed in silence.
 
 use crate::names;
+use ondeck_record::layout::HEADER_BYTES;
 use ondeck_trace::maps;
 use ondeck_trace::process::parent;
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,11 +135,20 @@ fn reason(pid: u32, records: impl Fn(u32) -> bool) -> Option<usize> {
     let (mut is_empty, mut has_recording, mut has_library) = (true, false, false);
     for line in lines {
         is_empty = false;
-        has_recording |= line.trim_end_matches(" (deleted)").ends_with(".ondeck");
+        has_recording |= maps_recording(&line);
         has_library |= line.contains("libondeck_pthread.so");
     }
     // An ended process has no maps. A process that is profiled by another `ondeck` has a recording too.
     (!is_empty && !has_recording).then(|| usize::from(has_library))
+}
+
+/// Whether a line of a process's map is a whole recording. The child of a fork keeps the header alone of its parent's from when it
+/// tries to begin its own. A child that has used no lock has its parent's whole, and misses nothing.
+fn maps_recording(line: &str) -> bool {
+    let Some((range, rest)) = line.split_once(' ') else { return false };
+    let ends = range.split_once('-').map(|(start, end)| [start, end].map(|end| u64::from_str_radix(end, 16)));
+    let is_whole = matches!(ends, Some([Ok(start), Ok(end)]) if end.saturating_sub(start) > HEADER_BYTES);
+    is_whole && rest.trim_end_matches(" (deleted)").ends_with(".ondeck")
 }
 
 /// A process and all that come from it.

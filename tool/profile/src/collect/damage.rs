@@ -1,16 +1,19 @@
 //! Recordings that are damaged, as by a program that writes into its recorder's memory: whatever stands in one, a list comes of it.
 
+use super::totals::Totals;
 use super::{Collector, Run};
 use crate::made_up::show;
 use ondeck_record::Sleep;
 use ondeck_record::layout::{HEADER_BYTES, Header, Lock, MOST_MODULES, Module, Nesting, Slot, source};
 use ondeck_record::{Marks, RecordOptions, Source};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::mem::offset_of;
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// As a weight, the last one is nearly the largest that there may be.
 const EXTREMES: [u64; 5] = [0, 1 << 33, 1 << 63, u64::MAX, 0x43ef_ffff_ffff_ffff];
@@ -70,13 +73,18 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 
 /// All that is made of a recording, while its process runs and afterwards.
 fn collected(bytes: &[u8]) -> crate::Profile {
+    let (directory, run) = written(bytes);
+    profile(directory.path(), run)
+}
+
+/// A recording in a directory, and the run that it is of.
+fn written(bytes: &[u8]) -> (TempDir, Run) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join(FILE), bytes).unwrap();
     let at = |field: usize| bytes.get(field..field + 8).map_or(0, |_| word(bytes, field));
     let started_ns = at(offset_of!(Header, started_ns)).saturating_sub(5_000_000);
     let started_realtime_ns = at(offset_of!(Header, started_realtime_ns)).saturating_sub(5_000_000);
-    let run = Run { command: vec!["p".to_owned()], started_realtime_ns, started_ns, cores: 2 };
-    profile(directory.path(), run)
+    (directory, Run { command: vec!["p".to_owned()], started_realtime_ns, started_ns, cores: 2 })
 }
 
 fn profile(directory: &Path, run: Run) -> crate::Profile {
@@ -94,6 +102,35 @@ fn profile(directory: &Path, run: Run) -> crate::Profile {
     collector.statistics().prometheus(&mut text).unwrap();
     assert!(text.contains("ondeck_lock_missed_total"), "{text}");
     profile
+}
+
+/// They are for months in which locks come and go.
+#[test]
+fn statistics_keep_counts_alone_and_give_back_what_they_kept_of_locks_that_are_no_more() {
+    let (directory, run) = written(&recording());
+    let now = run.started_ns + 1_000_000_000;
+    let _held = File::options().write(true).open(directory.path().join(FILE)).unwrap();
+    let text_of = |mut collector: Collector| {
+        collector.take(now);
+        let mut text = String::new();
+        collector.statistics().prometheus(&mut text).unwrap();
+        (text, collector)
+    };
+    // The first one takes the samples from the file.
+    let whole = std::fs::read(directory.path().join(FILE)).unwrap();
+    let (expected, _) = text_of(Collector::new(directory.path(), run.clone()));
+    std::fs::write(directory.path().join(FILE), whole).unwrap();
+    let (text, mut collector) = text_of(Collector::of_statistics(directory.path(), run));
+    assert!(text == expected && text.contains("ondeck_lock_waits_total"), "{text}\n{expected}");
+    let recording = &mut collector.recordings[0];
+    let kept = || collector.budget.taken();
+    assert!(!recording.locks.is_empty() && recording.recent.is_empty());
+    assert!(recording.locks.values().all(|totals| totals.stacks().next().is_none() && totals.waits.threads.is_empty()));
+    let n_bytes = (recording.locks.len() * size_of::<Totals>()) as u64;
+    let before = kept();
+    assert!(before >= n_bytes);
+    recording.take_out_all_but(&BTreeSet::new());
+    assert_eq!(before - kept(), n_bytes);
 }
 
 /// Where the entries of orders are that are in use.

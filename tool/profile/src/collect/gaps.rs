@@ -2,9 +2,12 @@
 
 use super::build::{NO_LOCKS, OPAQUE, has_opaque, spoilt, untimely};
 use super::bypassed::BypassedProcesses;
-use super::{Collector, Recording};
+use super::{Collector, Recording, is_alive};
+use ondeck_record::read::RecordingInfo;
 use ondeck_record::stats::Labels;
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
+use std::path::Path;
 
 /// What could not be recorded, or not be read. It only grows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,7 +24,7 @@ impl Lost {
     pub(super) fn add(&mut self, recording: &Recording) {
         let dropped = recording.dropped;
         for (sum, more) in [
-            (&mut self.samples, dropped.samples),
+            (&mut self.samples, dropped.samples.saturating_add(recording.kept.n_left_out)),
             (&mut self.stacks, dropped.stacks),
             (&mut self.locks, dropped.locks),
             (&mut self.names, dropped.names),
@@ -81,6 +84,19 @@ impl Collector {
         Ok(())
     }
 
+    /// Processes that live on when the run is over, as those of a program that goes into the background.
+    fn run_on(&self) -> Option<String> {
+        let about = self.recordings.iter().filter(|recording| !recording.is_closed).map(|one| one.contents.about());
+        // A child keeps a part of its parent's recording mapped.
+        let names: BTreeSet<_> = about.filter(|about| is_alive(about.pid)).map(program_of).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        (!names.is_empty()).then(|| {
+            format!(
+                "the program's first process has ended, and what others of it do from here on is not counted: {names}"
+            )
+        })
+    }
+
     /// The same in sentences, that were not given before. At the end of the run also what can be said only then.
     pub fn new_notes(&mut self, is_over: bool) -> Vec<String> {
         /// A program that starts others for ever may have a note for each.
@@ -97,10 +113,18 @@ impl Collector {
         if is_over && !self.is_empty() && !self.ended.has_locked {
             notes.push(NO_LOCKS.to_owned());
         }
+        if is_over {
+            notes.extend(self.run_on());
+        }
         // One that has a number in it, or names of files, is the same with others.
         let key = |note: &str| note.chars().filter(|c| !c.is_ascii_digit()).take(80).collect::<String>();
         let said = &mut self.said;
         notes.retain(|note| said.len() < MOST && said.insert(key(note)));
         notes
     }
+}
+
+/// The name of a program's file.
+fn program_of(about: &RecordingInfo) -> String {
+    Path::new(&about.program).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

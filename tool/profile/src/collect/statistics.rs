@@ -7,10 +7,12 @@
 use super::build::parts::{OTHERS, parts};
 use super::gaps::Lost;
 use super::tally::Tally;
-use super::{Collector, Recording};
+use super::totals::Totals;
+use super::{Collector, Recording, Run};
 use ondeck_record::read::ReadError;
 use ondeck_record::stats::Snapshot;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// So many locks are told apart: each is some forty lines wherever statistics are kept.
 const MOST: usize = 511;
@@ -52,12 +54,6 @@ impl Ended {
 }
 
 impl Recording {
-    /// What grows with the number of threads that there ever were, or is kept for a snapshot.
-    fn forget_what_only_profiles_have(&mut self) {
-        self.recent.clear();
-        self.locks.values_mut().for_each(|totals| totals.waits.threads.clear());
-    }
-
     /// Has the program give places of locks to others, if they have become few: whether all locks are to be looked at now.
     fn begins_to_make_room(&mut self) -> Result<bool, ReadError> {
         match self.contents.reader() {
@@ -78,9 +74,10 @@ impl Recording {
 
     /// Takes out what is known of locks that are no more, which are all but these: how they were called, and their figures. What
     /// never had a label is no lock, or was written late of one that was taken out before.
-    fn take_out_all_but(&mut self, numbers: &BTreeSet<u32>) -> Vec<(String, Tally)> {
+    pub(super) fn take_out_all_but(&mut self, numbers: &BTreeSet<u32>) -> Vec<(String, Tally)> {
         let mut gone = Vec::new();
         let labels = &self.labels;
+        let n_before = self.locks.len();
         self.locks.retain(|number, totals| {
             let stays = numbers.contains(number);
             if let Some(label) = labels.get(number).filter(|_| !stays) {
@@ -88,6 +85,9 @@ impl Recording {
             }
             stays
         });
+        if self.only_statistics {
+            self.kept.give_back((n_before - self.locks.len()) * size_of::<Totals>());
+        }
         self.labels.retain(|number, _| numbers.contains(number));
         self.holders.forget_all_but(numbers);
         gone
@@ -95,6 +95,12 @@ impl Recording {
 }
 
 impl Collector {
+    /// As [`new`](Self::new), of which nothing but [`statistics`](Self::statistics) will be asked for. So of a lock it keeps counts
+    /// alone, and these only as long as the lock has its place.
+    pub fn of_statistics(directory: &Path, run: Run) -> Self {
+        Collector { only_statistics: true, ..Self::new(directory, run) }
+    }
+
     /// Lets programs that have few places for locks left give those of unused locks to others, see
     /// [`ondeck_record::layout::tenancy`]. To be called after each [`take`](Self::take). A [`profile`](Self::profile) is
     /// without locks that are no more.
@@ -112,7 +118,6 @@ impl Collector {
         let Some(of_locks) = parts(&mut self.symbols, &self.recordings[at..=at]).pop().flatten() else { return };
         let recording = &mut self.recordings[at];
         recording.remember(&of_locks);
-        recording.forget_what_only_profiles_have();
         let numbers = of_locks.iter().map(|(number, ..)| *number).collect();
         for (label, tally) in recording.take_out_all_but(&numbers) {
             self.ended.add(label, &tally);
@@ -139,7 +144,6 @@ impl Collector {
                 let gone = recording.take_out_all_but(&numbers).into_iter();
                 parts.extend(gone.map(|(label, tally)| (label, tally, true)));
             }
-            recording.forget_what_only_profiles_have();
         }
         // Those that were waited for first: the others count if they are called like one of these.
         parts.sort_by_key(|(_, tally, _)| !tally.is_waited_for());

@@ -1,5 +1,8 @@
 //! What statistics have of a lock, or of several: counts that only grow.
 
+use super::totals::is_wait;
+use ondeck_record::layout::event;
+use ondeck_record::read::Sample;
 use ondeck_record::stats::{Histogram, LockStatistics, WaitingThread};
 use std::time::Duration;
 
@@ -23,21 +26,31 @@ struct Lengths {
 }
 
 impl Tally {
-    pub(super) fn wait(&mut self, weight: f64, ns: u64, gave_up: bool) {
+    pub(super) fn add_sample(&mut self, sample: &Sample) {
+        let Sample { ns, weight, .. } = *sample;
+        match event::plain(sample.event) {
+            event::CHARGE => self.known_hold(sample.lengths[0]),
+            event::TAKE => self.hold(weight, ns),
+            what if is_wait(what) => self.wait(weight, ns, what == event::GAVE_UP),
+            _ => {}
+        }
+    }
+
+    fn wait(&mut self, weight: f64, ns: u64, gave_up: bool) {
         self.waits.add(weight, ns);
         self.gave_up += if gave_up { weight } else { 0.0 };
         self.longest_wait(ns);
     }
 
     /// A hold that was timed.
-    pub(super) fn hold(&mut self, weight: f64, ns: u64) {
+    fn hold(&mut self, weight: f64, ns: u64) {
         self.holds.add(weight, ns);
         self.n_timed_holds += 1;
         self.known_hold(ns);
     }
 
     /// A hold of which only that is known.
-    pub(super) fn known_hold(&mut self, ns: u64) {
+    fn known_hold(&mut self, ns: u64) {
         self.longest_hold_ns = self.longest_hold_ns.max(ns);
     }
 

@@ -9,7 +9,7 @@ use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
 
 /// Whether samples of this kind are waits, whose sum has a timeline.
-const fn is_wait(what: u32) -> bool {
+pub(super) const fn is_wait(what: u32) -> bool {
     matches!(event::plain(what), event::WAIT | event::GAVE_UP | event::CONDITION)
 }
 
@@ -77,10 +77,10 @@ impl Totals {
     pub(crate) fn add(&mut self, sample: &Sample, did: Option<&Shares>) {
         let Sample { thread, at, ns, weight, .. } = *sample;
         let stack = Stack { number: sample.stack, is_reading: sample.event & event::READING != 0 };
+        self.tally.add_sample(sample);
         match event::plain(sample.event) {
             event::CHARGE => {
                 self.holders.add(stack, weight, ns);
-                self.tally.known_hold(sample.lengths[0]);
                 self.causes.held(stack, weight, ns, sample.lengths[0], did);
             }
             event::HANDING_ON => {
@@ -92,7 +92,6 @@ impl Totals {
                 self.takes.add(weight, ns);
                 self.takers.add(stack, weight, ns);
                 self.hold_lengths.add(weight, ns);
-                self.tally.hold(weight, ns);
             }
             event::TRIED => self.tries.add(stack, weight, 0),
             event::NOTIFY => {
@@ -103,7 +102,6 @@ impl Totals {
             what if is_wait(what) => {
                 self.again += if sample.event & event::AGAIN != 0 { weight } else { 0.0 };
                 self.waits.add(thread, at, ns, weight);
-                self.tally.wait(weight, ns, what == event::GAVE_UP);
                 self.waiters.add(stack, weight, ns);
             }
             _ => {}
