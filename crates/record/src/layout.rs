@@ -195,8 +195,8 @@ pub struct Lock {
     pub settled: AtomicU64,
     /// The longest wait that is over, recorded or not, in ns.
     pub longest: AtomicU64,
-    /// The process's own: the number of its class in the statistics plus 1, and above it how many names had been given when
-    /// that was looked up.
+    /// The process's own: the number of its class in the statistics plus 1, above it the turn of the lock that it is of, and above that
+    /// how many names had been given when it was looked up.
     pub class: AtomicU64,
 }
 
