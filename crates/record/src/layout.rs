@@ -310,8 +310,10 @@ pub struct Nesting {
 impl Nesting {
     /// Its gates are written.
     pub const SEEN: u64 = 1 << 63;
+    /// In the place of locks: a thread writes another pair there.
+    pub const CHANGES: u64 = u64::MAX;
     /// Bits of the number of a gate.
-    pub const GATE: u32 = 24;
+    pub const GATE: u32 = 30;
     /// In each half of `locks`: that one was acquired to read. Others that read do not wait for it.
     pub const SHARED: u32 = 1 << 31;
     /// In the second half of `locks`: that one was only tried, after the thread had waited for another one. The held one is

@@ -1,7 +1,7 @@
 //! Whose an entry among the locks is, if it has had several locks one after the other: the word [`Lock::tenancy`](super::Lock::tenancy).
 //!
 //! The number of a lock that samples and waiters have is that of its entry, and above it the lower bits of how often
-//! the entry was given to another lock: its *turn*.
+//! the entry was given to another lock: its *turn*. Together they are 30 bits: [`Nesting`](super::Nesting) uses the others.
 
 /// Bits of the number of an entry.
 pub const NUMBER: u32 = 24;

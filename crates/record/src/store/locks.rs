@@ -170,7 +170,9 @@ pub(crate) fn is_spare(recording: &Recording, number: u32, address: u64) -> bool
 fn judge(recording: &Recording, lock: &Lock) -> Option<u32> {
     step();
     let word = lock.tenancy.load(Acquire);
-    let is_busy = word & (CLAIMED | FILLED) != 0 || waiting::number(lock.waiting.load(Relaxed)) != 0;
+    // Of who has it, it is known only where nestings are noted, and those are to be found.
+    let is_had = lock.held_by.load(Relaxed) != 0;
+    let is_busy = word & (CLAIMED | FILLED) != 0 || is_had || waiting::number(lock.waiting.load(Relaxed)) != 0;
     let is_over = || !recording.has_file() || tenancy::may_go(word, recording.taken.load(Acquire));
     (!is_busy && is_over()).then_some(word)
 }
