@@ -112,6 +112,8 @@ impl Tag {
     pub(crate) const KNOWN: u32 = 8;
     /// Who acquires or releases it is to charge if an instant has come.
     pub(crate) const WAITED: u32 = 0x10;
+    /// What changes while the number stays.
+    const FLAGS: u32 = Tag::HOT | Tag::TIMED | Tag::KNOWN | Tag::WAITED;
     pub(crate) const ONE_GENERATION: u32 = 0x20;
     pub(crate) const GENERATION: u32 = 0xe0;
     /// The number is above that.
@@ -149,12 +151,14 @@ impl Marks {
             (kind::SEEN, walk::stack(recording))
         };
         let number = locks::add(recording, address, kind, walk::origin(address, origin));
-        // What a parent's waiters have asked for is nothing here.
-        let asked = if is_ours { tag & (Tag::HOT | Tag::WAITED) } else { 0 };
-        let next = tenancy::entry(number) << Tag::NUMBER_AT | generation | asked;
-        // If another thread has been faster, our entry stays without samples, which readers leave out. It fails if a flag
-        // has changed, too: then the other's is the number next time.
-        if self.tag.compare_exchange(tag, next, AcqRel, Relaxed).is_err() {
+        // What a parent's waiters have asked for is nothing here. Flags may have changed.
+        let kept = if is_ours { Tag::HOT | Tag::WAITED } else { 0 };
+        let next = |now: u32| {
+            let is_same = (now ^ tag) & !Tag::FLAGS == 0;
+            is_same.then(|| tenancy::entry(number) << Tag::NUMBER_AT | generation | now & kept)
+        };
+        // If another thread has been faster, our entry stays without samples, which readers leave out.
+        if self.tag.fetch_update(AcqRel, Relaxed, next).is_err() {
             let tag = self.tag.load(Acquire);
             let is_theirs = tag & Tag::GENERATION == generation && tag & Tag::IS_ORIGIN == 0;
             let theirs = locks::in_entry(recording, tag >> Tag::NUMBER_AT, address).filter(|_| is_theirs);

@@ -13,7 +13,7 @@
 //! All this rests on a recording, in memory alone if nobody has asked for a file. Recordings begin and end, and the classes stay.
 //! The memory of the classes is wiped in the child of a fork, which counts from zero.
 
-use crate::layout::{Lock, NONE, Name};
+use crate::layout::{NONE, Name, tenancy};
 use crate::stats::{LIMITS_NS, bucket_of_ns};
 use crate::store::{Recording, locks, names, stacks};
 use crate::thread::own;
@@ -141,24 +141,29 @@ pub(crate) fn missed(recording: Option<&Recording>) -> u64 {
 
 // -- Classes ----------------------------------------------------------------------------------------------------------
 
-/// The class of a lock, and its number.
-pub(crate) fn class_of(recording: &Recording, lock: &Lock) -> Option<(&'static Class, usize)> {
+/// The class of the lock of that number, and its own. `None` if the lock is gone.
+pub(crate) fn class_of(recording: &Recording, lock: u32) -> Option<(&'static Class, usize)> {
+    const CLASS: u64 = u16::MAX as u64;
     let classes = classes()?;
-    let turn = names::n_given();
-    let known = lock.class.load(Relaxed);
-    let (number, at) = ((known as u32 as usize).wrapping_sub(1), (known >> 32) as u32);
-    if number < MOST && at == turn {
+    let entry = || locks::lock(recording, lock);
+    let here = entry()?;
+    // The turn, too: this may be written when the entry is the next lock's.
+    let of = u64::from(names::n_given()) << 32 | u64::from(lock >> tenancy::NUMBER) << 16;
+    let known = here.class.load(Relaxed);
+    let number = ((known & CLASS) as usize).wrapping_sub(1);
+    if number < MOST && known & !CLASS == of {
         return Some((&classes[number], number));
     }
-    let number = match names::text_of(lock.address.load(Relaxed)) {
-        Some(text) => find(classes, hash(&text), |class| class.tell(&text)),
-        // Nothing is told of the innermost of no stack.
-        None => match stacks::innermost(recording, lock.origin.load(Relaxed)) {
-            0 => OTHERS,
-            place => find(classes, place & !IS_NAMED, |class| class.is_told.store(true, Release)),
-        },
+    let text = names::text_of(here.address.load(Acquire));
+    // Nothing is told of the innermost of no stack.
+    let place = stacks::innermost(recording, here.origin.load(Acquire));
+    entry()?;
+    let number = match (text, place) {
+        (Some(text), _) => find(classes, hash(&text), |class| class.tell(&text)),
+        (None, 0) => OTHERS,
+        (None, place) => find(classes, place & !IS_NAMED, |class| class.is_told.store(true, Release)),
     };
-    lock.class.store(u64::from(turn) << 32 | (number as u64 + 1), Relaxed);
+    here.class.store(of | (number as u64 + 1), Relaxed);
     Some((&classes[number], number))
 }
 
@@ -238,14 +243,14 @@ impl Counts {
 
 /// A wait is over.
 #[inline]
-pub(crate) fn waited(recording: &Recording, lock: &Lock, ns: u64, has_it: bool) {
+pub(crate) fn waited(recording: &Recording, lock: u32, ns: u64, has_it: bool) {
     if is_on() {
         count_wait(recording, lock, ns, has_it);
     }
 }
 
 #[inline(never)]
-fn count_wait(recording: &Recording, lock: &Lock, ns: u64, has_it: bool) {
+fn count_wait(recording: &Recording, lock: u32, ns: u64, has_it: bool) {
     let Some((class, _)) = class_of(recording, lock) else { return };
     class.waits.add(ns, 1);
     class.waits.is_longest(ns);
@@ -276,8 +281,7 @@ pub(crate) fn held(recording: &Recording, held: Held) -> Option<ToTell> {
 
 #[inline(never)]
 fn count_hold(recording: &Recording, held: Held) -> Option<ToTell> {
-    let lock = locks::lock(recording, held.lock)?;
-    let (class, _) = class_of(recording, lock)?;
+    let (class, _) = class_of(recording, held.lock)?;
     if let Some(ns) = held.timed {
         class.holds.add(ns, recording.rate);
         class.sampled.fetch_add(1, Relaxed);

@@ -197,8 +197,8 @@ pub struct Lock {
     pub settled: AtomicU64,
     /// The longest wait that is over, recorded or not, in ns.
     pub longest: AtomicU64,
-    /// The process's own: the number of its class in the statistics plus 1, and above it how many names had been given when
-    /// that was looked up.
+    /// The process's own: the number of its class in the statistics plus 1, above it the turn of the lock that it is of, and above that
+    /// how many names had been given when it was looked up.
     pub class: AtomicU64,
 }
 
@@ -312,8 +312,10 @@ pub struct Nesting {
 impl Nesting {
     /// Its gates are written.
     pub const SEEN: u64 = 1 << 63;
+    /// In the place of locks: a thread writes another pair there.
+    pub const CHANGES: u64 = u64::MAX;
     /// Bits of the number of a gate.
-    pub const GATE: u32 = 24;
+    pub const GATE: u32 = 30;
     /// In each half of `locks`: that one was acquired to read. Others that read do not wait for it.
     pub const SHARED: u32 = 1 << 31;
     /// In the second half of `locks`: that one was only tried, after the thread had waited for another one. The held one is

@@ -428,6 +428,11 @@ impl Reader {
         self.write(offset_of!(Header, epoch), self.epoch)
     }
 
+    /// Whether orders of locks are recorded.
+    pub fn has_nestings(&self) -> bool {
+        self.nestings.room > 0
+    }
+
     /// Whether an epoch was ever begun.
     pub fn gives_places_back(&self) -> bool {
         self.epoch != 0
@@ -514,8 +519,14 @@ impl Reader {
         const AT_ONCE: u64 = 4096;
         let mut nestings = Vec::new();
         for first in (0..self.nestings.room).step_by(AT_ONCE as usize) {
-            let entries = self.entries(self.nestings, first, AT_ONCE.min(self.nestings.room - first))?;
-            nestings.extend(entries.into_iter().filter_map(nesting));
+            let n = AT_ONCE.min(self.nestings.room - first);
+            let entries: Vec<layout::Nesting> = self.entries(self.nestings, first, n)?;
+            // What was there before and after was there in between.
+            fence(Acquire);
+            let again: Vec<layout::Nesting> = self.entries(self.nestings, first, n)?;
+            let both = entries.into_iter().zip(again);
+            let stays = both.filter(|(one, other)| one.locks.load(Relaxed) == other.locks.load(Relaxed));
+            nestings.extend(stays.filter_map(|(one, _)| nesting(one)));
             self.fits("orders of locks", &nestings)?;
         }
         Ok(nestings)

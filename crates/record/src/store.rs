@@ -134,7 +134,7 @@ impl Recording {
     /// Whether somebody will read it. Else it is in memory, for statistics, and has no room for samples.
     #[inline(always)]
     pub(crate) fn has_file(&self) -> bool {
-        cfg!(not(feature = "stats")) || self.ring.room > 0
+        cfg!(not(any(test, feature = "stats"))) || self.ring.room > 0
     }
 
     /// Something found no room, which that counts.
@@ -316,12 +316,13 @@ pub(crate) mod tests {
         unsafe { &*place.cast::<Recording>() }
     }
 
-    /// A recording that has room for so many nestings.
+    /// A recording that has room for so many nestings, and for some locks.
     pub(crate) fn with_room_for_nestings(nestings: u64) -> &'static Recording {
-        let place = map(FIRST_PIECE + 1);
+        let place = map(FIRST_PIECE + 2);
         // SAFETY: memory of our own, of zeros, larger than a header.
         let header = unsafe { &mut *place.cast::<Header>() };
         header.nestings = Part { start: (FIRST_PIECE * PIECE) as u64, room: nestings };
+        header.locks = Part { start: ((FIRST_PIECE + 1) * PIECE) as u64, room: 100 };
         // SAFETY: as above; it stays, and nobody changes the header any more.
         unsafe { &*place.cast::<Recording>() }
     }

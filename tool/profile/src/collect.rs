@@ -329,6 +329,7 @@ impl Recording {
     fn take(&mut self, is_gone: bool, now_ns: u64, asked: Instant) -> Result<Option<PathBuf>, ReadError> {
         self.look(now_ns, asked)?;
         self.contents.look_at_files()?;
+        self.contents.keep_orders()?;
         let Some(reader) = self.contents.reader() else { return Ok(None) };
         let holders = &mut self.holders;
         let (locks, recent, last_ns) = (&mut self.locks, &mut self.recent, &mut self.last_ns);

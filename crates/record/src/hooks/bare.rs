@@ -199,9 +199,12 @@ fn marks(recording: &Recording, address: u64) -> Option<&'static Marks> {
 /// begins to wait for that lock meanwhile has marks that are no more its own, so nobody is charged for that wait.
 fn instead(recording: &Recording, address: u64) -> Option<&'static Marks> {
     locks::want_places(recording);
-    let is_spare = |place: &&Place| locks::is_spare(recording, place.marks.tag.load(Acquire) >> Tag::NUMBER_AT);
-    if let Some(place) = near(&PLACES, address).find(is_spare) {
-        let before = place.address.load(Acquire);
+    // The address first: with it goes what was found.
+    let mut places = near(&PLACES, address).map(|place| (place, place.address.load(Acquire)));
+    let is_spare = |(place, before): &(&Place, u64)| {
+        locks::is_spare(recording, place.marks.tag.load(Acquire) >> Tag::NUMBER_AT, *before)
+    };
+    if let Some((place, before)) = places.find(is_spare) {
         if place.address.compare_exchange(before, address, AcqRel, Relaxed).is_ok() {
             place.marks.tag.store(0, Relaxed);
             return Some(&place.marks);

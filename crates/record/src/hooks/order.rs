@@ -109,6 +109,8 @@ pub(super) fn released(recording: &Recording, address: u64, number: u32) {
     held.forget_recordings();
     let number = held.take(|one| one.address == address).map_or(number, |one| one.number());
     if let Some(lock) = locks::lock(recording, number) {
+        // What was noted of it is to be read before it goes.
+        locks::keep(recording, lock, number);
         lock.held_by.store(0, Relaxed);
     }
 }

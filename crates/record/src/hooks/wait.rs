@@ -12,7 +12,7 @@ use crate::thread::{Threshold, now_ns, own};
 use crate::walk;
 use core::cell::Cell;
 use core::ptr;
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::Ordering::Relaxed;
 
 /// A wait in progress.
 #[derive(Debug)]
@@ -72,11 +72,9 @@ impl Marks {
             let (number, lock) = self.lock(recording, address)?;
             let (from, count) = (now_ns(), Count::now());
             self.settle(lock, from, count);
-            let before = lock.waiting.fetch_add(waiting::one(from), SeqCst);
-            if locks::still_has(lock, number, address) {
+            if let Some(before) = locks::count_in(recording, (number, lock), from) {
                 return Some((number, lock, before, from, count));
             }
-            lock.waiting.fetch_sub(waiting::one(from), Relaxed);
         }
         recording.count_dropped(&recording.dropped_locks);
         None
@@ -125,17 +123,19 @@ impl Wait<'_> {
     pub(crate) fn write_down(&self, recording: &Recording, has_it: bool) -> u64 {
         waiters::leave(recording, self.slot.get());
         let now = now_ns();
+        let ns = now.saturating_sub(self.from);
+        // As long as it is counted among those that wait, the entry is this lock's, and some time longer after a use.
+        locks::keep(recording, self.lock, self.number);
+        if ns > self.lock.longest.load(Relaxed) {
+            self.lock.longest.fetch_max(ns, Relaxed);
+        }
+        counts::waited(recording, self.number, ns, has_it);
         if has_it {
             self.enter(recording, now);
         } else {
             self.give_up(now);
         }
         let event = self.flag | if has_it { event::WAIT } else { event::GAVE_UP };
-        let ns = now.saturating_sub(self.from);
-        if ns > self.lock.longest.load(Relaxed) {
-            self.lock.longest.fetch_max(ns, Relaxed);
-        }
-        counts::waited(recording, self.lock, ns, has_it);
         if let Some(weight) = self.threshold.weight(ns) {
             let stack = self.stack(recording);
             push(recording, Sample { event, lock: self.number, stack, at: now, ns, weight, lengths: [0; 2] });
@@ -178,13 +178,14 @@ impl Wait<'_> {
 
     fn enter(&self, recording: &Recording, now: u64) {
         let is_charged = self.marks.charge_nobody(recording, self.number, self.lock, now);
-        self.count_out(if is_charged { now } else { self.uncharged_since() });
         // Only who has the lock writes it.
         let victims = self.lock.victims.load(Relaxed);
         if victims > 0 {
             self.lock.victims.store(victims - 1, Relaxed);
         }
-        if is_exact(self.lock) {
+        let is_exact = is_exact(self.lock);
+        locks::count_out(self.lock, if is_charged { now } else { self.uncharged_since() });
+        if is_exact {
             self.marks.cool(self.lock);
         }
     }
@@ -194,19 +195,15 @@ impl Wait<'_> {
         let is_exact = is_exact(self.lock);
         let is_left = is_exact || self.marks.settle(self.lock, now, Count::now());
         let from = self.uncharged_since();
-        self.count_out(from);
+        // Before: see `locks`. Who charges in between charges both, and less later.
         if is_left {
             self.lock.left_over.fetch_add(now.saturating_sub(from), Relaxed);
         }
+        locks::count_out(self.lock, from);
     }
 
     fn uncharged_since(&self) -> u64 {
         self.from.max(self.lock.charged_until.load(Relaxed))
-    }
-
-    /// It waits no more, and was counted since that time.
-    fn count_out(&self, since: u64) {
-        self.lock.waiting.fetch_sub(waiting::one(since), Relaxed);
     }
 
     fn stack(&self, recording: &Recording) -> u32 {

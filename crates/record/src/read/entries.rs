@@ -29,7 +29,8 @@ pub(super) fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
 pub(super) fn nesting(entry: layout::Nesting) -> Option<Nesting> {
     use layout::Nesting as Entry;
     let halves = |word: u64| [word as u32, (word >> 32) as u32];
-    let (locks, gates) = (halves(entry.locks.into_inner()), entry.gates.into_inner());
+    let (word, gates) = (entry.locks.into_inner(), entry.gates.into_inner());
+    let locks = halves(word);
     let nesting = Nesting {
         locks: locks.map(|lock| lock & !(Entry::SHARED | Entry::TRIED)),
         shared: locks.map(|lock| lock & Entry::SHARED != 0),
@@ -37,7 +38,7 @@ pub(super) fn nesting(entry: layout::Nesting) -> Option<Nesting> {
         stacks: halves(entry.stacks.into_inner()),
         gates: Entry::gates(gates),
     };
-    (gates & Entry::SEEN != 0 && !nesting.locks.contains(&layout::NONE)).then_some(nesting)
+    (word != Entry::CHANGES && gates & Entry::SEEN != 0 && !nesting.locks.contains(&layout::NONE)).then_some(nesting)
 }
 
 pub(super) fn sample(slot: layout::Slot) -> Option<Sample> {

@@ -47,6 +47,15 @@ impl Names {
         }
     }
 
+    /// As [`Lock::name`] has it of a lock that is no more: what the address of this one is called now.
+    pub fn kept(&self, lock: &Lock) -> u32 {
+        match (lock.name, self.index_at(lock.address)) {
+            (0, None) => layout::Lock::NAMELESS,
+            (0, Some(index)) => self.named[index].1.into(),
+            (number, _) => number,
+        }
+    }
+
     /// The name of what lies around an address: of the innermost, if a lock is a part of what has a name too.
     pub fn at(&self, address: u64) -> Option<&str> {
         let index = self.index_at(address)?;

@@ -5,7 +5,7 @@ use crate::counts::{self, Class, Counts, DEPTH, MOST, OTHERS, ToTell};
 use crate::hooks::bare;
 use crate::layout::{Name, Waiter, in_time};
 use crate::modules::{self, Module};
-use crate::store::{Recording, current, locks};
+use crate::store::{Recording, current};
 use crate::thread::now_ns;
 use core::ffi::CStr;
 use core::ptr;
@@ -88,7 +88,7 @@ fn waiting(recording: Option<&Recording>) -> Vec<Vec<WaitingThread>> {
         if thread == 0 || thread == Waiter::TAKEN {
             continue;
         }
-        let class = locks::lock(recording, number).and_then(|lock| counts::class_of(recording, lock));
+        let class = counts::class_of(recording, number);
         // Else another wait has begun there meanwhile.
         if let Some((_, class)) = class.filter(|_| look(Relaxed) == (thread, since, number)) {
             waiting[class].push(WaitingThread { thread, waited: Duration::from_nanos(now.saturating_sub(since)) });

@@ -15,24 +15,50 @@
 //! Why two: a thread may read the epoch, lose its core, and use the lock in the next epoch. Until it has been away for a whole
 //! epoch more, its entry stays, and the reader knows the lock.
 //!
-//! *No figure goes to another lock.* The number of a lock has the entry's turn in it, which changes with each lock. So a sample
-//! that is written late, by a thread that has released the lock before, is of the lock that it was of.
+//! # How an entry goes
+//! All of it is decided by one word, `Lock::tenancy`:
 //!
-//! *No wait is in an entry that goes.* The thread that takes an entry clears its address, and then looks whether anybody
-//! waits. Who begins to wait counts itself, and then looks at the address. All four are of one order (`SeqCst`), so one of them
-//! sees the other: the entry stays, or the wait begins anew in another entry.
+//! | word | who has the entry |
+//! |---|---|
+//! | turn, epoch | the lock of that turn, last used in that epoch |
+//! | turn, claim | the same, and a thread wants it: one compare-exchange from the word that it has judged |
+//! | next turn, filled | that thread alone, if the word was still its claim, and nobody waited in between |
+//! | next turn, epoch | the next lock, whose address is there by then. A new entry begins with *filled*, too |
+//!
+//! *What is used stays.* A use writes the epoch into the word, also over a claim, which then fails. No two claims have one number, so
+//! none takes another one for its own.
+//!
+//! *No wait is in an entry that goes.* The thread that claims an entry writes its claim, and then looks whether anybody
+//! waits. Who begins to wait counts itself, and then looks at the word. All four are of one order (`SeqCst`), so one of them
+//! sees the other: the entry stays, or the wait begins anew in another entry. Who ends a wait writes all that belongs into
+//! the entry before it counts itself out.
+//!
+//! *No figure goes to another lock.* The number of a lock has the entry's turn in it, which changes with each lock. So a sample
+//! that is written late, by a thread that has released the lock before, is of the lock that it was of. An address is believed
+//! if the turn was the same before and after.
+//!
+//! Tests run all this in each order that two or three threads may have (`tests::orders`), and `cargo xtask mutants --lock tenancy`
+//! breaks it.
 //!
 //! Who holds the lock meanwhile, and is looked at, loses that look. A reader that makes profiles never changes `epoch`, so
 //! its locks stay. A recording in memory alone has no reader: its figures are in `counts`, so any entry may go that nobody waits for.
 
 use super::Recording;
-use crate::layout::{Lock, NONE, tenancy, waiting};
+use crate::layout::tenancy::{self, CLAIMED, FILLED};
+use crate::layout::{Lock, NONE, waiting};
 use crate::thread::now_ns;
 use core::ops::Range;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
+    fence,
 };
+#[cfg(test)]
+use tests::orders::step;
+
+/// Another thread may come in between here. In tests each does.
+#[cfg(not(test))]
+fn step() {}
 
 /// Entries that are in use; entry 0 is nobody's, so that no lock has the number of none.
 static USED: AtomicU32 = AtomicU32::new(1);
@@ -71,27 +97,51 @@ fn entry(recording: &Recording, number: u32) -> Option<&Lock> {
 /// The number and the entry of the lock at that address, if it has the entry of that number. It is used now.
 pub(crate) fn in_entry(recording: &Recording, number: u32, address: u64) -> Option<(u32, &Lock)> {
     let lock = entry(recording, number)?;
-    // Before the address: of an entry that changes meanwhile, this is the turn before, which nobody has any more.
+    step();
     let word = lock.tenancy.load(Acquire);
-    if lock.address.load(Acquire) != address {
+    step();
+    if word & FILLED != 0 || lock.address.load(Acquire) != address {
         return None;
     }
-    keep(recording, lock, word);
-    Some((tenancy::number(number, word), lock))
+    // That may be the address of the next lock by now.
+    let number = tenancy::number(number, word);
+    keep(recording, lock, number).then_some((number, lock))
 }
 
-/// The lock is used: its entry does not go soon.
-fn keep(recording: &Recording, lock: &Lock, word: u32) {
-    let now = tenancy::used(word, recording.epoch.load(Relaxed));
-    if now != word {
-        // If it fails, another thread does it, or the entry goes.
-        let _ = lock.tenancy.compare_exchange(word, now, Relaxed, Relaxed);
+/// The lock of that number is used: its entry does not go soon. False if it is gone.
+pub(crate) fn keep(recording: &Recording, lock: &Lock, number: u32) -> bool {
+    step();
+    let mut word = lock.tenancy.load(SeqCst);
+    // Each turn of it is another thread's success.
+    while tenancy::is_of(number, word) && word & FILLED == 0 {
+        let now = tenancy::used(word, recording.epoch.load(Relaxed));
+        step();
+        // Mostly it is the same epoch.
+        let written = if now == word { Ok(word) } else { lock.tenancy.compare_exchange(word, now, SeqCst, SeqCst) };
+        match written {
+            Ok(_) => return true,
+            Err(other) => word = other,
+        }
     }
+    false
 }
 
-/// Whether a lock that has this entry, and is waited for as far as this thread is concerned, still has it.
-pub(crate) fn still_has(lock: &Lock, number: u32, address: u64) -> bool {
-    lock.address.load(SeqCst) == address && tenancy::is_of(number, lock.tenancy.load(Relaxed))
+/// One more waits for the lock of that number, since that instant: what was there before. Its entry stays from then on. `None` if
+/// it is gone.
+pub(crate) fn count_in(recording: &Recording, (number, lock): (u32, &Lock), since: u64) -> Option<u64> {
+    step();
+    let before = lock.waiting.fetch_add(waiting::one(since), SeqCst);
+    if keep(recording, lock, number) {
+        return Some(before);
+    }
+    count_out(lock, since);
+    None
+}
+
+/// The same thread waits no more. The entry may be another lock's right afterwards.
+pub(crate) fn count_out(lock: &Lock, since: u64) {
+    step();
+    lock.waiting.fetch_sub(waiting::one(since), Release);
 }
 
 /// Whether there is room for one more, on the disk too; counts one as dropped if not. Asked before a number is taken: while a
@@ -109,61 +159,65 @@ fn entries_may_go(recording: &Recording) -> bool {
     !recording.has_file() || recording.taken.load(Relaxed) != 0
 }
 
-/// Whether the entry of that number may be given to another lock, or has been.
-pub(crate) fn is_spare(recording: &Recording, number: u32) -> bool {
-    entries_may_go(recording) && lock(recording, number).is_none_or(|lock| may_go(recording, lock))
+/// Whether the entry of that number, which the lock at that address had, may be given to another lock, or has been.
+pub(crate) fn is_spare(recording: &Recording, number: u32, address: u64) -> bool {
+    let is_its = |lock: &&Lock| lock.address.load(Acquire) == address;
+    let lock = entry(recording, tenancy::entry(number)).filter(is_its);
+    entries_may_go(recording) && lock.is_none_or(|lock| judge(recording, lock).is_some())
 }
 
-fn may_go(recording: &Recording, lock: &Lock) -> bool {
+/// The word of an entry that may go as far as can be seen.
+fn judge(recording: &Recording, lock: &Lock) -> Option<u32> {
+    step();
     let word = lock.tenancy.load(Acquire);
-    let is_over = if recording.has_file() {
-        tenancy::may_go(word, recording.taken.load(Acquire))
-    } else {
-        word & tenancy::CLAIMED == 0
-    };
-    is_over && waiting::number(lock.waiting.load(Relaxed)) == 0
+    // Of who has it, it is known only where nestings are noted, and those are to be found.
+    let is_had = lock.held_by.load(Relaxed) != 0;
+    let is_busy = word & (CLAIMED | FILLED) != 0 || is_had || waiting::number(lock.waiting.load(Relaxed)) != 0;
+    let is_over = || !recording.has_file() || tenancy::may_go(word, recording.taken.load(Acquire));
+    (!is_busy && is_over()).then_some(word)
 }
 
 /// Where the next entry is looked for that may go.
 static HAND: AtomicU32 = AtomicU32::new(0);
 
-/// An entry that nobody has any more, with its number, for the calling thread alone. Its address is missing.
-fn take_over(recording: &Recording) -> Option<(u32, &Lock)> {
+/// An entry that nobody has any more, with its index and its word, for the calling thread alone. Its address is missing.
+fn take_over(recording: &Recording) -> Option<(u32, u32, &Lock)> {
     /// Where fewer than one in so many may go, a lock may be dropped.
     const STEPS: u32 = 64;
     if !entries_may_go(recording) {
         return None;
     }
     let room = u32::try_from(recording.locks.room).unwrap_or(u32::MAX).max(2) - 1;
-    (0..STEPS).find_map(|_| {
-        let number = HAND.fetch_add(1, Relaxed) % room + 1;
-        let lock = entry(recording, number).filter(|lock| may_go(recording, lock))?;
-        let word = clear(lock)?;
-        let next = tenancy::next(word, recording.epoch.load(Relaxed));
-        lock.tenancy.store(next, Release);
+    (0..STEPS.min(room)).find_map(|_| {
+        let claim = HAND.fetch_add(1, Relaxed);
+        let index = claim % room + 1;
+        let lock = entry(recording, index)?;
+        let word = give_away(lock, judge(recording, lock)?, claim)?;
         forget_figures(lock);
-        Some((tenancy::number(number, next), lock))
+        Some((index, word, lock))
     })
 }
 
-/// Takes the address out of the entry of a lock that nobody waits for: its word then.
-fn clear(lock: &Lock) -> Option<u32> {
-    let word = lock.tenancy.load(Acquire);
-    let is_claimed = word & tenancy::CLAIMED != 0;
-    if is_claimed || lock.tenancy.compare_exchange(word, word | tenancy::CLAIMED, AcqRel, Relaxed).is_err() {
-        return None;
-    }
-    let address = lock.address.swap(0, SeqCst);
-    if waiting::number(lock.waiting.load(SeqCst)) == 0 {
-        return Some(word);
-    }
-    lock.address.store(address, SeqCst);
-    lock.tenancy.fetch_and(!tenancy::CLAIMED, Release);
-    None
+/// Takes an entry that has been judged from its lock: its word then, if nobody has used it meanwhile or waits.
+fn give_away(lock: &Lock, word: u32, claim: u32) -> Option<u32> {
+    let claimed = tenancy::claimed(word, claim);
+    step();
+    lock.tenancy.compare_exchange(word, claimed, SeqCst, Relaxed).ok()?;
+    step();
+    let is_waited_for = waiting::number(lock.waiting.load(SeqCst)) != 0;
+    let next = if is_waited_for { word } else { tenancy::next(word) };
+    step();
+    lock.tenancy.compare_exchange(claimed, next, SeqCst, Relaxed).ok()?;
+    (!is_waited_for).then_some(next)
 }
 
 /// What the entry had of another lock. Who has counted itself there meanwhile takes itself out again.
 fn forget_figures(lock: &Lock) {
+    // Who sees any of this sees that it is the next turn.
+    fence(Release);
+    step();
+    lock.address.store(0, Relaxed);
+    fence(Release);
     let left = lock.waiting.load(Relaxed);
     if waiting::number(left) == 0 {
         lock.waiting.fetch_sub(left, Relaxed);
@@ -171,7 +225,7 @@ fn forget_figures(lock: &Lock) {
     let numbers = [&lock.victims, &lock.taken_by, &lock.most_waiting, &lock.origin, &lock.parks, &lock.wakes];
     let more = [&lock.rotations, &lock.spins, &lock.name, &lock.held_by];
     numbers.into_iter().chain(more).for_each(|number| number.store(0, Relaxed));
-    let numbers = [&lock.left_over, &lock.taken_at, &lock.period, &lock.settled, &lock.longest, &lock.class];
+    let numbers = [&lock.left_over, &lock.taken_at, &lock.period, &lock.settled, &lock.longest];
     numbers.into_iter().for_each(|number| number.store(0, Relaxed));
     let now = now_ns();
     // Nothing lasts since it was another lock's.
@@ -190,14 +244,18 @@ pub(crate) struct Origin {
 /// The number of a new lock. [`NONE`] if there is no room.
 pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: Origin) -> u32 {
     if has_room(recording) {
-        if let Some((number, lock)) = fresh(recording).or_else(|| take_over(recording)) {
+        if let Some((index, word, lock)) = fresh(recording).or_else(|| take_over(recording)) {
             // Both have few bits.
             lock.kind.store(kind as u16, Relaxed);
             lock.origin.store(origin.stack, Relaxed);
             lock.module.store(origin.module as u16, Relaxed);
+            step();
             lock.address.store(address, Release);
+            step();
+            lock.tenancy.store(tenancy::used(word, recording.epoch.load(Relaxed)), SeqCst);
+            let number = tenancy::number(index, word);
             // The reader may have begun an epoch since.
-            keep(recording, lock, lock.tenancy.load(Relaxed));
+            keep(recording, lock, number);
             return number;
         }
         // Others were faster, or the file system is full.
@@ -206,18 +264,20 @@ pub(crate) fn add(recording: &Recording, address: u64, kind: u32, origin: Origin
     NONE
 }
 
-/// An entry that no lock has had yet, with its number.
-fn fresh(recording: &Recording) -> Option<(u32, &Lock)> {
+/// The same of one that no lock has had yet.
+fn fresh(recording: &Recording) -> Option<(u32, u32, &Lock)> {
     let used = USED.load(Relaxed);
     if u64::from(used) >= recording.locks.room / 4 * 3 {
         want_places(recording);
     }
     // Not counted on for ever: numbers would begin anew.
     entry(recording, used)?;
-    let number = USED.fetch_add(1, Relaxed);
-    let lock = entry(recording, number)?;
-    lock.tenancy.store(tenancy::used(0, recording.epoch.load(Relaxed)), Relaxed);
-    Some((number, lock))
+    let index = USED.fetch_add(1, Relaxed);
+    let lock = entry(recording, index)?;
+    step();
+    // One that was counted and not had yet may be claimed meanwhile.
+    lock.tenancy.compare_exchange(0, FILLED, Acquire, Relaxed).ok()?;
+    Some((index, FILLED, lock))
 }
 
 pub(crate) fn want_places(recording: &Recording) {
@@ -280,12 +340,13 @@ pub(crate) fn at(recording: &Recording, address: u64, kind: u32, origin: impl Fn
 /// The same where all places are taken: in that of a lock that is no more, or was not used for a while.
 fn instead(recording: &Recording, address: u64, kind: u32, origin: impl FnOnce() -> Origin) -> u32 {
     want_places(recording);
-    let is_free = |place: &&Place| match place.number.load(Acquire) {
+    // The address first: with it goes what was found.
+    let mut places = near(&PLACES, address).map(|place| (place, place.address.load(Acquire)));
+    let is_free = |(place, before): &(&Place, u64)| match place.number.load(Acquire) {
         NONE => true,
-        number => is_spare(recording, number),
+        number => is_spare(recording, number, *before),
     };
-    if let Some(place) = near(&PLACES, address).find(is_free) {
-        let before = place.address.load(Acquire);
+    if let Some((place, before)) = places.find(is_free) {
         // Those behind it are found past it, as past any other.
         if place.address.compare_exchange(before, address, AcqRel, Relaxed).is_ok() {
             let number = add(recording, address, kind, origin());
@@ -317,29 +378,4 @@ pub(crate) fn forget_within(addresses: Range<u64>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::tests::{alone, with_room_for_samples};
-
-    /// A reader looks at entries while they are written.
-    #[test]
-    fn an_entry_that_shows_its_address_is_complete() {
-        const LOCKS: u32 = 4_000;
-        let _alone = alone();
-        begin();
-        let recording = with_room_for_samples(LOCKS.into(), 1);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                (1..LOCKS).for_each(|_| assert_ne!(add(recording, 64, 7, Origin { stack: 8, module: 0 }), NONE))
-            });
-            for number in 1..LOCKS {
-                let lock = lock(recording, number).unwrap();
-                while lock.address.load(Acquire) == 0 {
-                    core::hint::spin_loop();
-                }
-                assert_eq!((lock.kind(), lock.origin.load(Relaxed)), (7, 8), "entry {number}");
-            }
-        });
-        begin();
-    }
-}
+mod tests;

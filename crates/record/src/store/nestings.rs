@@ -1,6 +1,10 @@
 //! Which locks were held when another one was taken: each pair of locks once, in a table by hash. What has no room is counted.
+//!
+//! Where there is none left, a pair of which one lock is gone gives its place to another pair. The reader has it by then: a lock goes
+//! two epochs after its last use, and the reader takes all pairs in each of them. While the words of a place change, it has
+//! [`Nesting::CHANGES`] for locks.
 
-use super::Recording;
+use super::{Recording, locks};
 use crate::layout::{NONE, Nesting};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
@@ -23,10 +27,18 @@ const fn word([low, high]: [u32; 2]) -> u64 {
 pub(crate) fn note(recording: &Recording, taken: Taken, has: impl Fn(u32) -> bool) {
     /// Further than that, the table is as good as full.
     const FARTHEST: u64 = 64;
+    /// So far it is to be looked if places become few.
+    const FAR: u64 = 16;
     let (part, locks) = (recording.nestings, word(taken.locks));
     let first = locks.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    for step in 0..FARTHEST.min(part.room) {
-        let Some(place) = recording.entry::<Nesting>(part, (first + step) % part.room) else { break };
+    let near = || {
+        let place = move |step| recording.entry::<Nesting>(part, (first + step) % part.room);
+        (0..FARTHEST.min(part.room)).map_while(place)
+    };
+    for (step, place) in (0..).zip(near()) {
+        if step == FAR {
+            locks::want_places(recording);
+        }
         let found = match place.locks.load(Acquire) {
             0 => place.locks.compare_exchange(0, locks, AcqRel, Acquire).err().unwrap_or(locks),
             found => found,
@@ -35,7 +47,23 @@ pub(crate) fn note(recording: &Recording, taken: Taken, has: impl Fn(u32) -> boo
             return see(place, taken, has);
         }
     }
+    if let Some(place) = near().find(|place| take_over(recording, place)) {
+        place.locks.store(locks, Release);
+        return see(place, taken, has);
+    }
     recording.count_dropped(&recording.dropped_nestings);
+}
+
+/// Empties the place of a pair of which one lock is gone: whether it is such a one, and the calling thread's now.
+fn take_over(recording: &Recording, place: &Nesting) -> bool {
+    let found = place.locks.load(Acquire);
+    let is_there = |lock: u32| locks::lock(recording, lock & !(Nesting::SHARED | Nesting::TRIED)).is_some();
+    let is_pair = found != Nesting::CHANGES && !(is_there(found as u32) && is_there((found >> 32) as u32));
+    if !is_pair || place.locks.compare_exchange(found, Nesting::CHANGES, AcqRel, Acquire).is_err() {
+        return false;
+    }
+    [&place.gates, &place.stacks].into_iter().for_each(|word| word.store(0, Release));
+    true
 }
 
 /// Keeps the gates that were there each time, and the stacks of the time that had the fewest.
@@ -54,7 +82,7 @@ fn see(place: &Nesting, taken: Taken, has: impl Fn(u32) -> bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::tests::with_room_for_nestings;
+    use crate::store::tests::{alone, with_room_for_nestings};
     use core::sync::atomic::Ordering::Relaxed;
 
     fn entries(recording: &Recording) -> Vec<(u64, u64, [u32; 2])> {
@@ -84,11 +112,24 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_counted() {
+    fn a_pair_of_which_one_lock_is_gone_gives_its_place_to_another_and_the_rest_is_counted() {
+        let _alone = alone();
+        locks::begin();
         let recording = with_room_for_nestings(4);
-        for lock in 2..8 {
-            note(recording, Taken { locks: [1, lock], stacks: [1, 1], gates: [0, 0] }, |_| false);
-        }
+        let new = || locks::add(recording, 64, 7, locks::Origin { stack: 1, module: 0 });
+        let numbers: [u32; 7] = core::array::from_fn(|_| new());
+        let note = |lock| {
+            note(recording, Taken { locks: [numbers[0], lock], stacks: [lock; 2], gates: [0, 0] }, |_| false);
+        };
+        numbers[1..].iter().for_each(|lock| note(*lock));
         assert_eq!((entries(recording).len(), recording.dropped_nestings.load(Relaxed)), (4, 2));
+        locks::lock(recording, numbers[2]).unwrap().tenancy.fetch_add(1, Relaxed);
+        numbers[5..].iter().for_each(|lock| note(*lock));
+        let pairs: Vec<(u64, u64)> =
+            entries(recording).iter().map(|(locks, stacks, _)| (locks >> 32, *stacks)).collect();
+        assert_eq!((pairs.len(), recording.dropped_nestings.load(Relaxed)), (4, 3));
+        let has = |lock: u32| pairs.contains(&(lock.into(), word([lock; 2])));
+        assert_eq!([1, 2, 3, 4, 5, 6].map(|at| has(numbers[at])), [true, false, true, true, true, false]);
+        locks::begin();
     }
 }

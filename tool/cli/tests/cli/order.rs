@@ -140,6 +140,16 @@ fn a_later_lock_at_the_same_address_is_not_told_as_the_same_one() {
     }
 }
 
+/// There is room for 65,000 locks, and for 87,000 pairs.
+#[test]
+fn pairs_that_are_gone_give_their_places_to_others() {
+    let program = compiled("order.c", &[]);
+    let (profile, run) = recorded(&["--order", "--max-mb", "64"], &[&program, "short_lived"]);
+    assert_eq!(told(&profile), [(vec!["a", "b"], true)], "{}", run.stderr);
+    let ondeck_profile::Dropped { locks, nestings, .. } = profile.dropped;
+    assert_eq!((locks, nestings), (0, 0), "{}", run.stderr);
+}
+
 #[test]
 fn nothing_is_told_unless_it_is_asked_for() {
     let (profile, _) = recorded(&[], &[&compiled("order.c", &[]), "pair"]);

@@ -202,6 +202,18 @@ static void deep(void) {
   a_then_b();
 }
 
+// As requests of a server have: 100,000 pairs, a few thousand of them in each second.
+static void short_lived(void) {
+  for (int at = 0; at < 100000; at++) {
+    Lock *pair = malloc(2 * sizeof(Lock));
+    for (int one = 0; one < 2; one++) pthread_mutex_init(&pair[one], NULL);
+    for (int one = 0; one < 2; one++) pthread_mutex_lock(&pair[one]);
+    for (int one = 0; one < 2; one++) pthread_mutex_unlock(&pair[one]);
+    free(pair);
+    if (at % 1000 == 0) usleep(50000);
+  }
+}
+
 int main(int n, char **words) {
   const char *what = n > 1 ? words[1] : "pair";
   int is_first = 1;
@@ -233,6 +245,7 @@ int main(int n, char **words) {
     CASE(reading_gate, read_a_then_b, read_b_then_a)
     CASE(kinds, kinds)
     CASE(deep, deep, b_then_a)
+    CASE(short_lived, a_then_b, short_lived, b_then_a)
   }
   return 0;
 }

@@ -16,9 +16,25 @@ pub(super) struct Contents {
     /// Of its file, by which it is known among the mappings of processes.
     name: String,
     from: ContentSource,
+    gone: Gone,
     /// What was at the paths of modules when they were seen first, for those of which the program does not tell: it asks the
     /// kernel before it starts only.
     stamps: Vec<Option<Stamp>>,
+}
+
+/// What was read of locks, and of orders in which they were taken, before their places in the recording were given to others.
+#[derive(Debug, Default)]
+struct Gone {
+    locks: BTreeMap<u32, Lock>,
+    /// By the locks, how they were had and that the second was tried.
+    nestings: BTreeMap<([u32; 2], [bool; 2], bool), Nesting>,
+}
+
+impl Gone {
+    fn add(&mut self, nestings: Vec<Nesting>) {
+        let key = |one: &Nesting| (one.locks, one.shared, one.is_tried);
+        self.nestings.extend(nestings.into_iter().map(|one| (key(&one), one)));
+    }
 }
 
 #[derive(Debug)]
@@ -40,7 +56,13 @@ struct EndedRecording {
 impl Contents {
     pub(super) fn of(reader: Reader) -> Self {
         let name = name_of(&reader.path().to_string_lossy());
-        Contents { about: reader.about.clone(), name, from: ContentSource::File(reader), stamps: Vec::new() }
+        Contents {
+            about: reader.about.clone(),
+            name,
+            from: ContentSource::File(reader),
+            gone: Gone::default(),
+            stamps: Vec::new(),
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -74,9 +96,36 @@ impl Contents {
 
     pub(super) fn locks(&self) -> Result<Vec<Lock>, ReadError> {
         match &self.from {
-            ContentSource::File(reader) => reader.locks(),
+            ContentSource::File(reader) => self.with_gone(reader.locks()?),
             ContentSource::Memory(kept) => Ok(kept.locks.clone()),
         }
+    }
+
+    fn with_gone(&self, mut locks: Vec<Lock>) -> Result<Vec<Lock>, ReadError> {
+        if !self.gone.locks.is_empty() {
+            let here: HashSet<u32> = locks.iter().map(|lock| lock.number).collect();
+            locks.extend(self.gone.locks.values().filter(|lock| !here.contains(&lock.number)));
+        }
+        Ok(locks)
+    }
+
+    /// If orders are recorded and places for them become few: keeps all that is there, so that the program may give the places of
+    /// locks that it does not use to others, and of their orders. There is an end to what is kept.
+    pub(super) fn keep_orders(&mut self) -> Result<(), ReadError> {
+        const MOST: usize = 1 << 20;
+        let ContentSource::File(reader) = &mut self.from else { return Ok(()) };
+        let n_kept = self.gone.locks.len().max(self.gone.nestings.len());
+        if !reader.has_nestings() || n_kept > MOST || !reader.wants_places()? {
+            return Ok(());
+        }
+        reader.begin_epoch()?;
+        let names = reader.names()?;
+        for mut lock in reader.locks()? {
+            lock.name = names.kept(&lock);
+            self.gone.locks.insert(lock.number, lock);
+        }
+        self.gone.add(reader.nestings()?);
+        reader.take_epoch()
     }
 
     /// The names that the program has given its locks. To be asked for before the locks.
@@ -90,7 +139,11 @@ impl Contents {
     /// The locks that were taken while another one was held.
     pub(super) fn nestings(&self) -> Result<Vec<Nesting>, ReadError> {
         match &self.from {
-            ContentSource::File(reader) => reader.nestings(),
+            ContentSource::File(reader) => {
+                let mut all = Gone { nestings: self.gone.nestings.clone(), ..Gone::default() };
+                all.add(reader.nestings()?);
+                Ok(all.nestings.into_values().collect())
+            }
             ContentSource::Memory(kept) => Ok(kept.nestings.clone()),
         }
     }
@@ -136,11 +189,11 @@ impl Contents {
         let mut kept = EndedRecording::default();
         let is_waited_for =
             |lock: &Lock| waiters.iter().any(|waiter| waiter.lock == lock.number || waiter.address == lock.address);
-        kept.nestings = reader.nestings()?;
+        kept.nestings = self.nestings()?;
         let nested: HashSet<u32> = kept.nestings.iter().flat_map(|nesting| nesting.locks).collect();
         if !totals.is_empty() || !waiters.is_empty() || !nested.is_empty() {
             let names = self.names()?;
-            kept.locks = reader.locks()?;
+            kept.locks = self.locks()?;
             let is_used = |lock: &Lock| totals.contains_key(&lock.number) || nested.contains(&lock.number);
             kept.locks.retain(|lock| is_used(lock) || is_waited_for(lock));
             kept.modules = self.modules()?;
@@ -161,6 +214,7 @@ impl Contents {
         // One that stays is in a directory that is removed in the end.
         let is_removed = std::fs::remove_file(&path).is_ok();
         self.from = ContentSource::Memory(kept);
+        self.gone = Gone::default();
         Ok(is_removed.then_some(path))
     }
 }

@@ -77,6 +77,10 @@ impl Builder<'_> {
         if nestings.is_empty() {
             return Ok(());
         }
+        let same = Self::same(image)?;
+        for number in nestings.iter_mut().flat_map(|one| one.locks.iter_mut().chain(&mut one.gates)) {
+            *number = *same.get(number).unwrap_or(number);
+        }
         // What was called at a return address is known of one lock.
         image.callees.clear();
         let locks = self.nested(image, &nestings)?;
@@ -122,6 +126,18 @@ impl Builder<'_> {
     fn is_of_group(&mut self, image: &mut Image, stack: u32) -> Result<bool, ReadError> {
         let stack = self.stack(image, stack)?;
         Ok(stack.is_some_and(|stack| self.stacks.named(stack).any(|(frame, brief)| takes_group(frame, brief))))
+    }
+
+    /// A static lock that had several places in the recording, one after the other, is one: by its later numbers the first.
+    fn same(image: &Image) -> Result<HashMap<u32, u32>, ReadError> {
+        let (mut first, mut same) = (HashMap::new(), HashMap::new());
+        for lock in image.recording.contents.locks()? {
+            if image.modules_at(lock.address).next().is_some() {
+                let number = *first.entry((lock.address, lock.module)).or_insert(lock.number);
+                same.insert(lock.number, number);
+            }
+        }
+        Ok(same)
     }
 
     /// What is known of the locks themselves, by number.
