@@ -5,11 +5,13 @@
 // The C library's own take 3 KiB the first time, nearly all of it for the dynamic linker that finds the function.
 #define MOST 8192
 #define STACK (64 * 1024)
+#define LATE (20 * MS)
 #define PAINT 0xa5
 
-enum call { LOCK, TIMEDLOCK, CLOCKLOCK, WAIT, TIMEDWAIT, CLOCKWAIT, N_CALLS };
+// The last one is not notified, and its time is over while the mutex is locked.
+enum call { LOCK, TIMEDLOCK, CLOCKLOCK, WAIT, TIMEDWAIT, CLOCKWAIT, LATE_WAIT, N_CALLS };
 
-static const char *const names[] = {"lock", "timedlock", "clocklock", "cond_wait", "cond_timedwait", "cond_clockwait"};
+static const char *const names[] = {"lock", "timedlock", "clocklock", "cond_wait", "cond_timedwait", "cond_clockwait", "cond_timedwait in vain"};
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -28,7 +30,13 @@ __attribute__((noinline)) static void call_next(void)
     case CLOCKLOCK: code = pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &end); break;
     case WAIT: code = pthread_cond_wait(&cond, &mutex); break;
     case TIMEDWAIT: code = pthread_cond_timedwait(&cond, &mutex, &end); break;
-    default: code = pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &end); break;
+    case CLOCKWAIT: code = pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &end); break;
+    default:
+        code = pthread_cond_timedwait(&cond, &mutex, &end);
+        if (code == ETIMEDOUT) {
+            is_set = 1;
+            code = 0;
+        }
     }
     OK(code);
 }
@@ -51,13 +59,27 @@ static void prepare(enum call call)
     next = call;
     is_set = 0;
     waiter_id = 0;
-    end = in_ns(call == CLOCKLOCK || call == CLOCKWAIT ? CLOCK_MONOTONIC : CLOCK_REALTIME, LATEST);
+    end = in_ns(call == CLOCKLOCK || call == CLOCKWAIT ? CLOCK_MONOTONIC : CLOCK_REALTIME, call == LATE_WAIT ? LATE : LATEST);
     if (call < WAIT)
         OK(pthread_mutex_lock(&mutex));
 }
 
+static void end_late_wait(void)
+{
+    while (__atomic_load_n(&waiter_id, __ATOMIC_ACQUIRE) == 0)
+        sleep_ns(MS / 10);
+    // Free once the other one waits.
+    OK(pthread_mutex_lock(&mutex));
+    sleep_ns(2 * LATE);
+    OK(pthread_mutex_unlock(&mutex));
+}
+
 static void end_wait(void)
 {
+    if (next == LATE_WAIT) {
+        end_late_wait();
+        return;
+    }
     until_asleep(&waiter_id);
     if (next >= WAIT) {
         OK(pthread_mutex_lock(&mutex));
