@@ -116,9 +116,11 @@ struct Graph<'s> {
 impl<'s> Graph<'s> {
     fn new(steps: &'s [Step], node: impl Fn(u32) -> u32) -> Self {
         let mut edges: BTreeMap<Edge, Vec<usize>> = BTreeMap::new();
-        for (at, step) in steps.iter().enumerate() {
-            let (from, to) = (node(step.held), node(step.taken));
-            if from != to {
+        let ends = steps.iter().map(|step| (node(step.held), node(step.taken)));
+        let (held, taken): (HashSet<u32>, HashSet<u32>) = ends.clone().filter(|(from, to)| from != to).unzip();
+        for (at, (from, to)) in ends.enumerate() {
+            // No circle has others, and most of many locks are of that kind: each of a pair that comes and goes.
+            if from != to && taken.contains(&from) && held.contains(&to) {
                 edges.entry((from, to)).or_default().push(at);
             }
         }

@@ -1,6 +1,7 @@
 // Locks that are taken in some order, by threads that run one after the other: nothing ever waits. The argument says which.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,15 +203,26 @@ static void deep(void) {
   a_then_b();
 }
 
-// As requests of a server have: 100,000 pairs, a few thousand of them in each second.
+static const char *snapshots;
+
+// Has the observer, our parent, look at what is recorded, and waits for the snapshot of that number.
+static void be_looked_at(int number) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s.%04d.json", snapshots, number);
+  kill(getppid(), SIGUSR2);
+  for (int ms = 0; ms < 60000 && access(path, F_OK) != 0; ms++) usleep(1000);
+}
+
+// As requests of a server have: 1800 locks in groups of 3, some of which are made between two looks of the observer.
 static void short_lived(void) {
-  for (int at = 0; at < 100000; at++) {
-    Lock *pair = malloc(2 * sizeof(Lock));
-    for (int one = 0; one < 2; one++) pthread_mutex_init(&pair[one], NULL);
-    for (int one = 0; one < 2; one++) pthread_mutex_lock(&pair[one]);
-    for (int one = 0; one < 2; one++) pthread_mutex_unlock(&pair[one]);
-    free(pair);
-    if (at % 1000 == 0) usleep(50000);
+  enum { N = 3 };
+  for (int at = 1; at <= 600; at++) {
+    Lock *group = malloc(N * sizeof(Lock));
+    for (int one = 0; one < N; one++) pthread_mutex_init(&group[one], NULL);
+    for (int one = 0; one < N; one++) pthread_mutex_lock(&group[one]);
+    for (int one = 0; one < N; one++) pthread_mutex_unlock(&group[one]);
+    free(group);
+    if (at % 25 == 0) be_looked_at(at / 25);
   }
 }
 
@@ -219,6 +231,7 @@ int main(int n, char **words) {
   int is_first = 1;
   // For an observer who comes later.
   double until = n > 2 ? atof(words[2]) : 0;
+  snapshots = n > 2 ? words[2] : "";
   for (double ms = 0; is_first || ms < until; ms += 1, is_first = 0) {
     if (!is_first) usleep(1000);
 #define CASE(name, ...) \

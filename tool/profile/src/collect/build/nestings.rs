@@ -128,27 +128,42 @@ impl Builder<'_> {
         Ok(stack.is_some_and(|stack| self.stacks.named(stack).any(|(frame, brief)| takes_group(frame, brief))))
     }
 
-    /// A static lock that had several places in the recording, one after the other, is one: by its later numbers the first.
+    /// A static lock that had several places in the recording, one after the other, is one: by its later numbers the first. Where
+    /// locks were initialised one after the other, they are several.
     fn same(image: &Image) -> Result<HashMap<u32, u32>, ReadError> {
-        let (mut first, mut same) = (HashMap::new(), HashMap::new());
-        for lock in image.recording.contents.locks()? {
-            if image.modules_at(lock.address).next().is_some() {
-                let number = *first.entry((lock.address, lock.module)).or_insert(lock.number);
-                same.insert(lock.number, number);
-            }
+        let mut all = image.recording.contents.locks()?;
+        all.retain(|lock| image.modules_at(lock.address).next().is_some());
+        let place = |lock: &read::Lock| (lock.address, lock.module);
+        let mut n_initialised: HashMap<_, u32> = HashMap::new();
+        for lock in all.iter().filter(|lock| lock.kind & !kind::SEVERAL == kind::INITIALISED) {
+            *n_initialised.entry(place(lock)).or_default() += 1;
         }
-        Ok(same)
+        all.retain(|lock| n_initialised.get(&place(lock)).is_none_or(|n| *n == 1));
+        let mut first = HashMap::new();
+        Ok(all.iter().map(|lock| (lock.number, *first.entry(place(lock)).or_insert(lock.number))).collect())
     }
 
     /// What is known of the locks themselves, by number.
     fn nested(&mut self, image: &mut Image, nestings: &[Nesting]) -> Result<BTreeMap<u32, Lock>, ReadError> {
         let numbers: BTreeSet<u32> = nestings.iter().flat_map(|nesting| nesting.locks).collect();
         let mut locks = BTreeMap::new();
+        // A program may have made a hundred thousand at one place. Those that have no name of their own and lie in no module are
+        // called after that place.
+        let mut by_origin: HashMap<(u32, u32), String> = HashMap::new();
         for lock in image.recording.contents.locks()?.iter().filter(|lock| numbers.contains(&lock.number)) {
             let read::Lock { number, address, kind, origin, .. } = *lock;
             let spot = if kind & !kind::SEVERAL == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
             let origin = self.stack(image, origin)?.map(|stack| Origin { stack, spot });
-            let (name, is_named) = self.name(image, lock, origin, false);
+            let is_alike = image.modules_at(address).next().is_none() && image.names.of(lock).is_none();
+            let known = by_origin.get(&(lock.origin, kind)).filter(|_| is_alike);
+            let (name, is_named) = match known {
+                Some(name) => (name.clone(), false),
+                None => self.name(image, lock, origin, false),
+            };
+            // Else that is its address.
+            if is_alike && known.is_none() && !name.starts_with("0x") {
+                by_origin.insert((lock.origin, kind), name.clone());
+            }
             let kind = meaning(kind).unwrap_or_default();
             locks.insert(
                 number,
@@ -164,13 +179,17 @@ impl Builder<'_> {
         let tops = Tops::new(&profile);
         let mut classes: IndexMap<String, Class> = IndexMap::new();
         let mut members = HashMap::new();
+        // What a class is made of.
+        let mut by_place = HashMap::new();
         // A new lock has no marks of an old one where these lie in the lock itself.
         let are_marks_inside = image.recording.contents.about().source == source::LIBRARY;
         for (number, lock) in locks {
             let address = lock.address;
             let one = base(&lock.name, address).to_owned();
-            let (key, several) =
-                group::class(&profile, &tops, lock).unwrap_or_else(|| (format!("{address:#x}"), one.clone()));
+            let origin = lock.origin.map(|origin| (origin.stack, origin.spot == Spot::Initialised));
+            let place = (one.clone(), lock.is_named, lock.kind, origin);
+            let known = by_place.entry(place).or_insert_with(|| group::class(&profile, &tops, lock));
+            let (key, several) = known.clone().unwrap_or_else(|| (format!("{address:#x}"), one.clone()));
             let new = || Class { key: key.clone(), names: [one, several], n_members: 0, address };
             let entry = classes.entry(key.clone());
             let class = entry.index() as u32;
