@@ -11,6 +11,7 @@ pub mod bench_lock;
 pub mod calibrate;
 pub mod check;
 mod conditions;
+pub mod condvars;
 pub mod driver;
 mod earlier;
 pub mod execution;
