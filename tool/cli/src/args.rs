@@ -3,6 +3,7 @@
 mod check;
 mod files;
 mod kernel;
+mod pool;
 mod recorder;
 mod stats;
 mod top;
@@ -13,6 +14,7 @@ pub(crate) use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use kernel::KernelArgs;
+use pool::PoolArgs;
 pub(crate) use recorder::RecorderArgs;
 pub(crate) use stats::StatsArgs;
 use std::ffi::OsString;
@@ -313,6 +315,9 @@ pub(crate) struct RunArgs {
     /// Workload lock-bench: number of locks [default: 2]
     #[arg(long, value_name = "N", value_parser = choice::locks, allow_negative_numbers = true)]
     pub(crate) locks: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) pool: PoolArgs,
 
     /// Workload gc-wait: microseconds of spinning before the first yield
     /// [default: 1,5,10,30,100,200]

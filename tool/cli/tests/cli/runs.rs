@@ -1,6 +1,6 @@
 //! Short real runs, of the locks that every machine has: what is printed, what is written, what is kept.
 
-use crate::support::{Scratch, calibration, command, done, ondeck};
+use crate::support::{Scratch, calibration, command, done, ondeck, words};
 use std::io::Read;
 use std::process::Stdio;
 
@@ -134,6 +134,17 @@ fn waits_are_shown_by_percentile_and_as_a_histogram() {
         "{}",
         run.stdout
     );
+}
+
+#[test]
+fn a_pool_shows_dispatches_and_bursts() {
+    let run = done(&words("bench --workload pool --lock std,pthread --threads 2 --rounds 1 --seconds 0.1 --gap 1000"));
+    let name = "pool/burst4-work5-gap1000-after";
+    for word in
+        [&format!("{name}/dispatch"), &format!("{name}/burst, 2 threads: how many waits"), "lock", "p90", "p99.9"]
+    {
+        assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
+    }
 }
 
 #[test]
