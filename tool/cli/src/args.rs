@@ -361,6 +361,13 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", default_value = "3", value_parser = choice::rounds, allow_negative_numbers = true)]
     pub(crate) rounds: u32,
 
+    /// Busy loops that run beside the measurements, each a process of its own [default: 0]
+    ///
+    /// The rows then have another name of the machine, such as epyc-2c-vm-load-3. `ondeck bench` then waits for no quiet
+    /// moment.
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, value_parser = choice::load, allow_negative_numbers = true)]
+    pub(crate) load: u32,
+
     /// Number that decides in which order the locks are measured
     #[arg(long, value_name = "N", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use ondeck_profile::otlp::PATH;
+use ondeck_workloads::busy_loops::MAX_LOAD;
 use ondeck_workloads::driver;
 use ondeck_workloads::lock::{self, LockSpec, lock_names};
 use ondeck_workloads::plan::{MAX_SECONDS, Pin};
@@ -261,6 +262,10 @@ pub(crate) fn work_us(text: &str) -> Result<u32, String> {
 
 pub(crate) fn gap_us(text: &str) -> Result<u32, String> {
     whole_number(text, 1, MAX_US)
+}
+
+pub(crate) fn load(text: &str) -> Result<u32, String> {
+    whole_number(text, 0, MAX_LOAD)
 }
 
 pub(crate) fn seed(text: &str) -> Result<u64, String> {

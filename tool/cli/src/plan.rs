@@ -64,8 +64,9 @@ impl Stage {
 /// The plan of a benchmark, or one line that names the flag that is wrong.
 pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
     let points = points(&args.run, &Stage::hardware())?;
-    let BenchArgs { rounds, seconds, seed, .. } = *args;
-    let plan = Plan { points, rounds, seconds: Some(seconds), seed, pin: args.run.pin.into(), earlier: Vec::new() };
+    let BenchArgs { rounds, seconds, seed, load, .. } = *args;
+    let (seconds, pin) = (Some(seconds), args.run.pin.into());
+    let plan = Plan { points, rounds, seconds, seed, pin, load, earlier: Vec::new() };
     driver::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(plan)
 }

@@ -13,7 +13,7 @@ use ondeck_sim::{Options, SimU32};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 fn plan(points: Vec<Point>) -> Plan {
-    Plan { points, rounds: 1, seconds: Some(0.001), seed: 1, pin: Pin::None, earlier: Vec::new() }
+    Plan { points, rounds: 1, seconds: Some(0.001), seed: 1, pin: Pin::None, load: 0, earlier: Vec::new() }
 }
 
 fn on_rpi5(plan: Plan) -> MachinePlan {

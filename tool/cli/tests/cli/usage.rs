@@ -42,6 +42,7 @@ fn numbers() {
     refused(&["bench", "--think", "x"], &["--think", "from 0"]);
     refused(&["bench", "--locks", "0"], &["--locks", "from 1"]);
     refused(&["bench", "--seed", "-1"], &["--seed", "from 0"]);
+    refused(&["bench", "--load", "-1"], &["--load", "from 0 to 256"]);
     refused(&["bench", "--burst", "0"], &["--burst", "from 1 to 10000"]);
     refused(&["bench", "--gap", "0"], &["--gap", "from 1 to 100000"]);
     refused(&["bench", "--yield-after-us", "-1"], &["--yield-after-us", "from 0 to 1000000"]);
