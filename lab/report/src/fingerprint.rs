@@ -1,6 +1,7 @@
 //! Where a result comes from: enough to judge whether two results may be compared.
 
 use crate::row::Row;
+use crate::wording;
 use fnv::FnvHasher;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,6 +46,9 @@ pub struct Fingerprint {
     pub commit: Option<String>,
     /// When it began, in UTC; empty of a simulation, which is the same at any time.
     pub date: String,
+    /// Busy loops that were to run beside the measurement.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub busy_loops: u32,
     /// What a simulation depends on besides; `None` of a real machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulation: Option<Simulation>,
@@ -69,7 +73,19 @@ pub struct Simulation {
     pub figures: u32,
 }
 
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
 impl Fingerprint {
+    /// Of a measurement beside so many busy loops: results that differ in nothing else are told apart by the machine.
+    pub fn beside(mut self, busy_loops: u32) -> Self {
+        if busy_loops > 0 {
+            self.machine += &format!("-load-{busy_loops}");
+        }
+        Fingerprint { busy_loops, ..self }
+    }
+
     /// The machine in one line, for the head of a table.
     pub fn line(&self) -> String {
         let mut parts = vec![self.cpu.clone(), format!("{} CPUs", self.cpus_online)];
@@ -87,6 +103,9 @@ impl Fingerprint {
         }
         parts.extend(self.governor.as_ref().map(|governor| format!("governor {governor}")));
         parts.push(format!("{} {}", self.os, self.kernel).trim().to_string());
+        if self.busy_loops > 0 {
+            parts.push(format!("with {} beside", wording::counted(self.busy_loops as usize, "busy loop")));
+        }
         format!("{}: {}", self.machine, parts.join(", "))
     }
 

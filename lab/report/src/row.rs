@@ -202,6 +202,13 @@ pub fn main_unit(workload: &str) -> Unit {
     if workload.starts_with("gc-wait") {
         return Unit { name: "ns", meaning: "nanoseconds that 99 of 100 waits did not exceed", size: 1.0 };
     }
+    if workload.starts_with("pool") {
+        return Unit {
+            name: "us",
+            meaning: "microseconds that 99 of 100 dispatches or bursts did not exceed",
+            size: 1e3,
+        };
+    }
     if workload.starts_with("aim7") {
         return Unit { name: "/min", meaning: "tests a minute", size: 1.0 / 60.0 };
     }
@@ -219,7 +226,7 @@ pub fn main_unit(workload: &str) -> Unit {
 pub fn main_metric(workload: &str) -> Metric {
     let is = |name: &str| workload.starts_with(name);
     match () {
-        _ if is("gc-wait") => WAIT_P99_NS,
+        _ if is("gc-wait") || is("pool") => WAIT_P99_NS,
         _ if is("solo") || is("handoff-") || is("monitor-try-enter") => NS_PER_OP,
         _ => OPS_PER_S,
     }
@@ -245,8 +252,16 @@ mod tests {
 
     #[test]
     fn figures_are_shown_in_the_units_of_their_originals() {
-        let names = ["solo", "sections/cs1-out2", "monitor-latency", "monitor-try-enter/fat", "gc-wait/scan", "aim7"];
-        assert_eq!(names.map(|name| main_unit(name).name), ["ns", "M/s", "/ms", "ns", "ns", "/min"]);
+        let names = [
+            "solo",
+            "sections/cs1-out2",
+            "monitor-latency",
+            "monitor-try-enter/fat",
+            "gc-wait/scan",
+            "aim7",
+            "pool/burst",
+        ];
+        assert_eq!(names.map(|name| main_unit(name).name), ["ns", "M/s", "/ms", "ns", "ns", "/min", "us"]);
     }
 
     #[test]

@@ -29,7 +29,9 @@ fn with_waits<'a>(board: &'a Board, setting: &'a Setting) -> impl Iterator<Item 
 
 fn percentiles(board: &Board) -> Grid {
     let figures = ["waits", "p50", "p90", "p95", "p99", "p99.9", "max"];
-    let mut grid = Grid::new(["workload", "threads", "policy"], figures);
+    let has_locks = board.settings.iter().any(|setting| setting.workload.starts_with("pool"));
+    let compared = if has_locks { "lock" } else { "policy" };
+    let mut grid = Grid::new(["workload", "threads", compared], figures);
     for setting in &board.settings {
         for (lock, waits) in with_waits(board, setting) {
             let n: u64 = waits.by_powers().iter().sum();

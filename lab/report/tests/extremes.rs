@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::path::PathBuf;
 
-const WORKLOADS: [&str; 14] = [
+const WORKLOADS: [&str; 15] = [
     "",
     "solo",
     "handoff-fast",
@@ -28,6 +28,7 @@ const WORKLOADS: [&str; 14] = [
     "spike/after",
     "aim7",
     "gc-wait/scan",
+    "pool/burst4-work5-gap200-after/dispatch",
     "monitor-latency",
     "monitor-try-enter/fat",
     "<w>|\u{301}\t/",

@@ -4,6 +4,7 @@
 //! `cargo run --release -p ondeck-workloads --example condvar [ROUNDS] [MS]`; the locks take turns within each round, and the
 //! last column is the median over the rounds of the speed relative to `parking_lot` 0.13.
 
+use ondeck_workloads::condvars::{CondvarLock, PthreadLock};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -17,120 +18,85 @@ struct Shared {
     is_over: bool,
 }
 
-/// The two tests with a library's mutex and condition variable, whose guards go through a wait as each library wants it.
-macro_rules! library {
-    ($module:ident, $library:path, |$mutex:ident| $lock:expr, |$condvar:ident, $guard:ident| $wait:expr) => {
-        mod $module {
-            use super::*;
-            use $library::{Condvar, Mutex, MutexGuard};
-
-            fn lock($mutex: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
-                $lock
+/// Every round, `n` threads wait, are notified all at once, and pass the mutex one after the other on their way
+/// back to waiting; the last one tells the notifier. Gives the rounds and how long they took.
+fn herd<L: CondvarLock<Shared>>(n: u64, work: u64, window: Duration) -> (u64, Duration) {
+    let shared = L::new(Shared::default());
+    let (begun, done) = (L::Condvar::default(), L::Condvar::default());
+    let comes_back = || {
+        let mut guard = shared.lock();
+        let mut seen = guard.turn;
+        loop {
+            spend(work);
+            guard.n_waiting += 1;
+            if guard.n_waiting == n {
+                L::notify_one(&done);
             }
-
-            #[allow(unused_mut, reason = "not where a wait takes the guard")]
-            fn wait<'a>($condvar: &Condvar, mut $guard: MutexGuard<'a, Shared>) -> MutexGuard<'a, Shared> {
-                $wait
+            while guard.turn == seen {
+                guard = L::wait(&begun, guard);
             }
-
-            /// Every round, `n` threads wait, are notified all at once, and pass the mutex one after the other on their way
-            /// back to waiting; the last one tells the notifier. Gives the rounds and how long they took.
-            pub(crate) fn herd(n: u64, work: u64, window: Duration) -> (u64, Duration) {
-                let shared = Mutex::new(Shared::default());
-                let (begun, done) = (Condvar::default(), Condvar::default());
-                let comes_back = || {
-                    let mut guard = lock(&shared);
-                    let mut seen = guard.turn;
-                    loop {
-                        spend(work);
-                        guard.n_waiting += 1;
-                        if guard.n_waiting == n {
-                            done.notify_one();
-                        }
-                        while guard.turn == seen {
-                            guard = wait(&begun, guard);
-                        }
-                        seen = guard.turn;
-                        if guard.is_over {
-                            return;
-                        }
-                    }
-                };
-                thread::scope(|scope| {
-                    (0..n).for_each(|_| drop(scope.spawn(comes_back)));
-                    let (mut rounds, mut began) = (0, Instant::now());
-                    let mut guard = lock(&shared);
-                    loop {
-                        while guard.n_waiting < n {
-                            guard = wait(&done, guard);
-                        }
-                        if rounds == 0 {
-                            began = Instant::now();
-                        }
-                        let is_over = began.elapsed() >= window;
-                        *guard = Shared { turn: guard.turn + 1, n_waiting: 0, is_over };
-                        begun.notify_all();
-                        if is_over {
-                            return (rounds, began.elapsed());
-                        }
-                        rounds += 1;
-                    }
-                })
-            }
-
-            /// `n` threads in a ring give each other the turn, each with a condition variable of its own. Gives the turns.
-            pub(crate) fn ring(n: u64, work: u64, window: Duration) -> (u64, Duration) {
-                let shared = Mutex::new(Shared::default());
-                let changed: Vec<Condvar> = (0..n).map(|_| Condvar::default()).collect();
-                let notify_all = || changed.iter().for_each(|condvar| _ = condvar.notify_all());
-                let is_over = AtomicBool::new(false);
-                let play = |me: u64| {
-                    let mut guard = lock(&shared);
-                    while !is_over.load(Relaxed) {
-                        let next = (guard.turn + 1) % n;
-                        if guard.turn % n == me {
-                            spend(work);
-                            guard.turn += 1;
-                            changed[next as usize].notify_one();
-                        } else {
-                            guard = wait(&changed[me as usize], guard);
-                        }
-                    }
-                    notify_all();
-                };
-                let play = &play;
-                thread::scope(|scope| {
-                    (0..n).for_each(|me| drop(scope.spawn(move || play(me))));
-                    thread::sleep(window / 4);
-                    let turns = || lock(&shared).turn;
-                    let (before, began) = (turns(), Instant::now());
-                    thread::sleep(window);
-                    let result = (turns() - before, began.elapsed());
-                    is_over.store(true, Relaxed);
-                    drop(lock(&shared));
-                    notify_all();
-                    result
-                })
+            seen = guard.turn;
+            if guard.is_over {
+                return;
             }
         }
     };
+    thread::scope(|scope| {
+        (0..n).for_each(|_| drop(scope.spawn(comes_back)));
+        let (mut rounds, mut began) = (0, Instant::now());
+        let mut guard = shared.lock();
+        loop {
+            while guard.n_waiting < n {
+                guard = L::wait(&done, guard);
+            }
+            if rounds == 0 {
+                began = Instant::now();
+            }
+            let is_over = began.elapsed() >= window;
+            *guard = Shared { turn: guard.turn + 1, n_waiting: 0, is_over };
+            L::notify_all(&begun);
+            if is_over {
+                return (rounds, began.elapsed());
+            }
+            rounds += 1;
+        }
+    })
 }
 
-library!(by_std, std::sync, |mutex| mutex.lock().expect("nobody panics"), |condvar, guard| condvar
-    .wait(guard)
-    .expect("nobody panics"));
-library!(by_parking_lot, parking_lot, |mutex| mutex.lock(), |condvar, guard| {
-    condvar.wait(&mut guard);
-    guard
-});
-library!(by_parking_lot_012, parking_lot_012, |mutex| mutex.lock(), |condvar, guard| {
-    condvar.wait(&mut guard);
-    guard
-});
-library!(by_ondeck, ondeck, |mutex| mutex.lock(), |condvar, guard| {
-    condvar.wait(&mut guard);
-    guard
-});
+/// `n` threads in a ring give each other the turn, each with a condition variable of its own. Gives the turns.
+fn ring<L: CondvarLock<Shared>>(n: u64, work: u64, window: Duration) -> (u64, Duration) {
+    let shared = L::new(Shared::default());
+    let changed: Vec<L::Condvar> = (0..n).map(|_| L::Condvar::default()).collect();
+    let notify_all = || changed.iter().for_each(L::notify_all);
+    let is_over = AtomicBool::new(false);
+    let play = |me: u64| {
+        let mut guard = shared.lock();
+        while !is_over.load(Relaxed) {
+            let next = (guard.turn + 1) % n;
+            if guard.turn % n == me {
+                spend(work);
+                guard.turn += 1;
+                L::notify_one(&changed[next as usize]);
+            } else {
+                guard = L::wait(&changed[me as usize], guard);
+            }
+        }
+        notify_all();
+    };
+    let play = &play;
+    thread::scope(|scope| {
+        (0..n).for_each(|me| drop(scope.spawn(move || play(me))));
+        thread::sleep(window / 4);
+        let turns = || shared.lock().turn;
+        let (before, began) = (turns(), Instant::now());
+        thread::sleep(window);
+        let result = (turns() - before, began.elapsed());
+        is_over.store(true, Relaxed);
+        drop(shared.lock());
+        notify_all();
+        result
+    })
+}
 
 fn spend(turns: u64) {
     for turn in 0..turns {
@@ -151,6 +117,11 @@ fn usage() -> [f64; 3] {
 /// Microseconds a round, and of each round: switches of both kinds and microseconds of processors.
 type Figures = [f64; 4];
 type Run = fn(u64, u64, Duration) -> (u64, Duration);
+
+/// The two tests with a lock.
+fn runs<L: CondvarLock<Shared>>() -> [Run; 2] {
+    [herd::<L>, ring::<L>]
+}
 
 #[derive(Clone, Copy)]
 struct Test {
@@ -177,11 +148,12 @@ fn median(mut figures: Vec<f64>) -> f64 {
 fn main() {
     let mut words = std::env::args().skip(1).map(|word| word.parse::<u64>().expect("a number"));
     let (rounds, ms) = (words.next().unwrap_or(9), words.next().unwrap_or(200));
-    let kinds: [(&str, [Run; 2]); 4] = [
-        ("parking_lot", [by_parking_lot::herd, by_parking_lot::ring]),
-        ("parking_lot-0.12", [by_parking_lot_012::herd, by_parking_lot_012::ring]),
-        ("std", [by_std::herd, by_std::ring]),
-        ("ondeck", [by_ondeck::herd, by_ondeck::ring]),
+    let kinds: [(&str, [Run; 2]); 5] = [
+        ("parking_lot", runs::<parking_lot::Mutex<Shared>>()),
+        ("parking_lot-0.12", runs::<parking_lot_012::Mutex<Shared>>()),
+        ("std", runs::<std::sync::Mutex<Shared>>()),
+        ("pthread", runs::<PthreadLock<Shared, false>>()),
+        ("ondeck", runs::<ondeck::Mutex<Shared>>()),
     ];
     let test = |name, is_herd, n, work| Test { name, is_herd, n, work };
     let tests = [

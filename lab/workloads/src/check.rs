@@ -6,6 +6,7 @@
 //! The simulated machine has the pace that this one had when it was calibrated. So a measurement counts if it found this
 //! one at that pace (`noise.rs`).
 
+use crate::busy_loops::BusyLoops;
 use crate::calibrate::line_ns_now;
 use crate::driver::{self, planned_ns};
 use crate::execution::{Hardware, Simulated};
@@ -72,7 +73,8 @@ pub fn run(plan: &CheckPlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Prog
     for (place, points) in plan.settings().enumerate() {
         let (measured, simulated) = plan.of(place, points);
         pace.add_time(planned_ns(&measured));
-        let found = told.part(&mut rows, |tell| driver::run_at(&mut pace, &measured, stop, tell))?;
+        let found =
+            told.part(&mut rows, |tell| driver::run_at(&mut pace, &BusyLoops::default(), &measured, stop, tell))?;
         rows.extend(worth_keeping(found, measured.rounds));
         lines_ns.extend(line_ns_now());
         if stop.load(Relaxed) {
@@ -166,6 +168,7 @@ mod tests {
             seconds: Some(0.01),
             seed: 1,
             pin: Pin::None,
+            load: 0,
             earlier: Vec::new(),
         };
         let plan = Plan { points: Vec::new(), rounds: 1, seconds: Some(0.001), ..measured.clone() };

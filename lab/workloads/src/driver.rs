@@ -4,6 +4,7 @@
 //! round, so that whatever else happens to the machine happens to all of them. Nothing is averaged here.
 
 use crate::bench_lock::{BenchLock, BenchLockVisitor};
+use crate::busy_loops::BusyLoops;
 use crate::conditions::{Conditions, End};
 use crate::earlier;
 use crate::execution::Execution;
@@ -28,10 +29,15 @@ pub const DEFAULT_SECONDS: f64 = 0.15;
 /// [`Fault::Stuck`](crate::plan::Fault::Stuck), threads are left behind that cannot be ended.
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun> {
     check(plan)?;
+    let loops = BusyLoops::start(plan.load).map_err(Failure::Plan)?;
+    if plan.load > 0 {
+        on_progress(Progress::Warning(ondeck_report::noise::busy_loops(plan.load)));
+        return run_at(&mut Pace::unasked(stop), &loops, plan, stop, on_progress);
+    }
     let planned_ns = planned_ns(plan);
     // Beside busy neighbours it takes half as long again at most.
     let mut pace = Pace::new(None, FIRST_LOOKS_NS.min(planned_ns / 4), planned_ns / 2, stop);
-    let outcome = run_at(&mut pace, plan, stop, on_progress);
+    let outcome = run_at(&mut pace, &loops, plan, stop, on_progress);
     pace.changed().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     outcome
 }
@@ -39,6 +45,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
 /// The same, with each point measured at this pace.
 pub(crate) fn run_at(
     pace: &mut Pace,
+    loops: &BusyLoops,
     plan: &Plan,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(Progress),
@@ -48,9 +55,10 @@ pub(crate) fn run_at(
     earlier::tell(&done, on_progress);
     points::explain::<Hardware>(&plan.points, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
-    let setting = Setting { plan, machine: &this_machine::fingerprint().machine, cores: &cores, stop };
+    let machine = this_machine::fingerprint().beside(plan.load).machine;
+    let setting = Setting { plan, machine: &machine, cores: &cores, stop };
     let total = plan.points.iter().map(points::n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
-    let mut load = Load::new();
+    let mut load = Load::new(loops);
     let measure = |round, point: &Point| pace.rows(|| setting.measure(round, point));
     let rows = collect(plan, done, measure, &mut |rows, done| {
         for (row, done) in rows.iter().zip(done + 1..) {
@@ -197,6 +205,7 @@ mod tests {
             seconds: Some(0.02),
             seed: 1,
             pin: Pin::Alternate,
+            load: 0,
             earlier: Vec::new(),
         }
     }
@@ -242,6 +251,22 @@ mod tests {
         let phases: Vec<_> = rows.iter().filter(|row| row.lock == "pthread").map(|row| row.threads).collect();
         assert_eq!(phases, [2, 66, 2, 2, 66, 2]);
         assert!(rows.iter().any(|row| row.lock == "ondeck[look_ns=9]"), "rows tell the tuning");
+    }
+
+    #[test]
+    fn rows_beside_a_load_are_of_another_machine() {
+        let stop = AtomicBool::new(false);
+        let machine_of = |load| {
+            let plan = Plan { load, ..plan(&[("solo", "std", 1)]) };
+            let mut warnings = Vec::new();
+            let outcome = run(&plan, &stop, &mut |progress| match progress {
+                Progress::Row { .. } => (),
+                Progress::Warning(text) => warnings.push(text),
+            });
+            assert_eq!(warnings.iter().any(|text| text.contains("busy loops ran beside")), load > 0, "{warnings:?}");
+            outcome.unwrap().rows[0].machine.clone()
+        };
+        assert_eq!(machine_of(2), format!("{}-load-2", machine_of(0)));
     }
 
     #[test]

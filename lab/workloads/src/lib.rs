@@ -8,9 +8,11 @@
 //! execution in [`execution`]. Which locks there are is in [`lock`]. What is made of rows is for `ondeck-report`.
 
 pub mod bench_lock;
+pub mod busy_loops;
 pub mod calibrate;
 pub mod check;
 mod conditions;
+pub mod condvars;
 pub mod driver;
 mod earlier;
 pub mod execution;

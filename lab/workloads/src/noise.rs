@@ -9,7 +9,8 @@
 //! The pace is asked for before and after, so a neighbour that came and went in between is not noticed. Nothing is chosen by
 //! its outcome: the work of which the pace is asked is not the one that is measured.
 
-use crate::execution::{Execution, Hardware, Usage};
+use crate::busy_loops::BusyLoops;
+use crate::execution::{Execution, Hardware};
 use ondeck_core::Platform;
 use ondeck_report::noise::{PACE_CHANGED, SLOW, TOO_LOW};
 use ondeck_report::row::Row;
@@ -24,8 +25,10 @@ pub(crate) const SPAN_NS: u64 = 2_000_000_000;
 pub(crate) const LAST_SPAN_NS: u64 = 500_000_000;
 
 /// Compares what the machine did with what we did.
-pub(crate) struct Load {
+pub(crate) struct Load<'a> {
     since: Option<UsageSnapshot>,
+    /// What is ours too.
+    loops: &'a BusyLoops,
 }
 
 /// The books of both at one moment.
@@ -33,18 +36,19 @@ pub(crate) struct Load {
 struct UsageSnapshot {
     at_ns: u64,
     machine: MachineTime,
-    ours: Usage,
+    ours_ns: u64,
 }
 
 impl UsageSnapshot {
-    fn read() -> Option<Self> {
-        Some(UsageSnapshot { machine: machine_time()?, at_ns: Hardware::now_ns(), ours: Hardware::usage() })
+    fn read(loops: &BusyLoops) -> Option<Self> {
+        let ours_ns = Hardware::usage().cpu_ns + loops.cpu_ns();
+        Some(UsageSnapshot { machine: machine_time()?, at_ns: Hardware::now_ns(), ours_ns })
     }
 
     /// What happened since `earlier` on a machine with `cores`, if it is worth telling.
     fn complaint(&self, earlier: &UsageSnapshot, cores: f64) -> Option<String> {
         let span_ns = (self.at_ns - earlier.at_ns) as f64;
-        let ours = self.ours.cpu_ns - earlier.ours.cpu_ns;
+        let ours = self.ours_ns - earlier.ours_ns;
         let busy = self.machine.busy_ns - earlier.machine.busy_ns;
         let others = busy.saturating_sub(ours) as f64 / span_ns;
         let stolen = (self.machine.stolen_ns - earlier.machine.stolen_ns) as f64 / span_ns;
@@ -58,9 +62,9 @@ impl UsageSnapshot {
     }
 }
 
-impl Load {
-    pub(crate) fn new() -> Self {
-        Load { since: UsageSnapshot::read() }
+impl<'a> Load<'a> {
+    pub(crate) fn new(loops: &'a BusyLoops) -> Self {
+        Load { since: UsageSnapshot::read(loops), loops }
     }
 
     /// A warning, if so much time has passed since the last one could be given, and others were busy in it.
@@ -69,7 +73,7 @@ impl Load {
         if Hardware::now_ns() - earlier.at_ns < span_ns {
             return None;
         }
-        let now = UsageSnapshot::read()?;
+        let now = UsageSnapshot::read(self.loops)?;
         self.since = Some(now);
         // SAFETY: asks for a number; no memory.
         let cores = u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1).max(1);
@@ -177,6 +181,11 @@ impl<'a> Pace<'a> {
             pace.look(|_| 0.0);
         }
         pace
+    }
+
+    /// Asks no CPU and waits for nothing, where loops beside the measurement are what makes CPUs slow.
+    pub(crate) fn unasked(stop: &'a AtomicBool) -> Self {
+        Pace { seen: Vec::new(), ..Pace::new(None, 0, 0, stop) }
     }
 
     /// If no CPU was seen to be as wanted, what the fastest takes; what is wanted is then forgotten, as it will not come.
@@ -357,7 +366,7 @@ mod tests {
         UsageSnapshot {
             at_ns: at_s * 1_000_000_000,
             machine: MachineTime { busy_ns: ns(busy_s), stolen_ns: ns(stolen_s) },
-            ours: Usage { cpu_ns: ns(ours_s), ctx_switches: 0 },
+            ours_ns: ns(ours_s),
         }
     }
 

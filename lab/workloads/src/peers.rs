@@ -62,6 +62,13 @@ unsafe impl<const ADAPTIVE: bool> Send for Pthread<ADAPTIVE> {}
 // SAFETY: the cell is only ever handed to the pthread functions, which are made to be called by many threads at once.
 unsafe impl<const ADAPTIVE: bool> Sync for Pthread<ADAPTIVE> {}
 
+impl<const ADAPTIVE: bool> Pthread<ADAPTIVE> {
+    /// For the pthread functions.
+    pub(crate) fn get(&self) -> *mut libc::pthread_mutex_t {
+        self.0.get()
+    }
+}
+
 impl<const ADAPTIVE: bool> BenchLock for Pthread<ADAPTIVE> {
     fn new() -> Self {
         let default = libc::PTHREAD_MUTEX_INITIALIZER;

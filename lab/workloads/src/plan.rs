@@ -23,6 +23,8 @@ pub struct Plan {
     pub seed: u64,
     /// Where the threads run.
     pub pin: Pin,
+    /// How many other processes compute meanwhile, on hardware.
+    pub load: u32,
     /// Rows that an earlier run of the plan has finished, in its order; what they are of is not run again.
     pub earlier: Vec<Row>,
 }

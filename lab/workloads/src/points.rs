@@ -22,6 +22,15 @@ fn what_is_wrong_with<G: BenchPlatform>(point: &Point) -> Option<String> {
     if point.workload.info().simulated_only && G::NAME == Hardware::NAME {
         return Some(format!("{} runs on simulated machines only: use `ondeck sim`", point.workload));
     }
+    if point.workload.info().hardware_only && G::NAME != Hardware::NAME {
+        let name = point.workload.info().name;
+        return Some(format!(
+            "{name} runs on real machines only, as simulated locks have no condition variable: use `ondeck bench`"
+        ));
+    }
+    if point.workload.kind == Kind::Pool {
+        return workload::pool::fault(point.lock.as_str());
+    }
     match (point.workload.compares_waits(), point.lock.policy()) {
         (true, None) => {
             let accepted = wait_policy::name(5);
@@ -83,6 +92,9 @@ pub(crate) fn measure<G: BenchPlatform>(
     conditions: &Conditions,
     with_lock: impl BenchLockVisitor<Output = Result<Vec<Row>, End>>,
 ) -> Result<Vec<Row>, End> {
+    if point.workload.kind == Kind::Pool {
+        return workload::pool::run(&point.workload, point.lock.as_str(), conditions);
+    }
     match point.lock.policy() {
         Some(policy) => workload::run_wait::<G>(policy, conditions),
         None => point.lock.visit::<G, _>(with_lock).expect("`check` has found no fault in the locks"),

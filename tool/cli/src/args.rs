@@ -3,6 +3,7 @@
 mod check;
 mod files;
 mod kernel;
+mod pool;
 mod recorder;
 mod stats;
 mod top;
@@ -13,6 +14,7 @@ pub(crate) use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use kernel::KernelArgs;
+use pool::PoolArgs;
 pub(crate) use recorder::RecorderArgs;
 pub(crate) use stats::StatsArgs;
 use std::ffi::OsString;
@@ -314,6 +316,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = choice::locks, allow_negative_numbers = true)]
     pub(crate) locks: Option<u32>,
 
+    #[command(flatten)]
+    pub(crate) pool: PoolArgs,
+
     /// Workload gc-wait: microseconds of spinning before the first yield
     /// [default: 1,5,10,30,100,200]
     ///
@@ -355,6 +360,13 @@ pub(crate) struct BenchArgs {
     /// small differences.
     #[arg(long, value_name = "N", default_value = "3", value_parser = choice::rounds, allow_negative_numbers = true)]
     pub(crate) rounds: u32,
+
+    /// Busy loops that run beside the measurements, each a process of its own [default: 0]
+    ///
+    /// The rows then have another name of the machine, such as epyc-2c-vm-load-3. `ondeck bench` then waits for no quiet
+    /// moment.
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, value_parser = choice::load, allow_negative_numbers = true)]
+    pub(crate) load: u32,
 
     /// Number that decides in which order the locks are measured
     #[arg(long, value_name = "N", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]

@@ -14,7 +14,7 @@ use ondeck_workloads::this_machine;
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
     let out = Destination::new(&args.run, Format::Csv)?;
     let mut plan = plan(args).map_err(Exit::Usage)?;
-    let fingerprint = this_machine::fingerprint();
+    let fingerprint = this_machine::fingerprint().beside(plan.load);
     let mut earlier = out.earlier(&fingerprint)?;
     plan.earlier = std::mem::take(&mut earlier.rows);
     driver::check(&plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;

@@ -132,7 +132,8 @@ fn effort(args: &CheckArgs) -> Effort {
 fn plans(args: &CheckArgs) -> Result<(Plan, Plan), String> {
     let Effort { seconds, rounds, seeds } = effort(args);
     let points = points(&run_args(args), &Stage::hardware())?;
-    let measured = Plan { points, rounds, seconds: Some(seconds), seed: 1, pin: Pin::None, earlier: Vec::new() };
+    let measured =
+        Plan { points, rounds, seconds: Some(seconds), seed: 1, pin: Pin::None, load: 0, earlier: Vec::new() };
     let simulated = Plan { points: Vec::new(), rounds: seeds, seconds: None, ..measured.clone() };
     check::check(&measured, &simulated).map_err(|failure| failure.to_string())?;
     Ok((measured, simulated))

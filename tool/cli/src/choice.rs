@@ -2,13 +2,16 @@
 
 use clap::ValueEnum;
 use ondeck_profile::otlp::PATH;
+use ondeck_workloads::busy_loops::MAX_LOAD;
 use ondeck_workloads::driver;
 use ondeck_workloads::lock::{self, LockSpec, lock_names};
 use ondeck_workloads::plan::{MAX_SECONDS, Pin};
 use ondeck_workloads::simulate::{self, MAX_CORES};
 use ondeck_workloads::tuning;
 use ondeck_workloads::wait_policy;
-use ondeck_workloads::workload::{Data, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
+use ondeck_workloads::workload::{
+    Data, MAX_BURST, MAX_LOCKS, MAX_UNITS, MAX_US, Notify, WORKLOADS, WorkloadSpec, workload_names,
+};
 use regex_lite::Regex;
 use std::path::PathBuf;
 use ureq::http::Uri;
@@ -145,6 +148,24 @@ impl From<DataArg> for Data {
     }
 }
 
+/// A value of `--notify`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum NotifyArg {
+    /// Before the mutex is released
+    Under,
+    /// After it was released
+    After,
+}
+
+impl From<NotifyArg> for Notify {
+    fn from(notify: NotifyArg) -> Notify {
+        match notify {
+            NotifyArg::Under => Notify::Under,
+            NotifyArg::After => Notify::After,
+        }
+    }
+}
+
 /// The value of `--shard`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shard {
@@ -229,6 +250,22 @@ pub(crate) fn units(text: &str) -> Result<u32, String> {
 
 pub(crate) fn locks(text: &str) -> Result<u32, String> {
     whole_number(text, 1, MAX_LOCKS)
+}
+
+pub(crate) fn burst(text: &str) -> Result<u32, String> {
+    whole_number(text, 1, MAX_BURST)
+}
+
+pub(crate) fn work_us(text: &str) -> Result<u32, String> {
+    whole_number(text, 0, MAX_US)
+}
+
+pub(crate) fn gap_us(text: &str) -> Result<u32, String> {
+    whole_number(text, 1, MAX_US)
+}
+
+pub(crate) fn load(text: &str) -> Result<u32, String> {
+    whole_number(text, 0, MAX_LOAD)
 }
 
 pub(crate) fn seed(text: &str) -> Result<u64, String> {

@@ -9,7 +9,8 @@ use ondeck_workloads::plan::{Plan, Point};
 use ondeck_workloads::simulate::Machine;
 use ondeck_workloads::tuning;
 use ondeck_workloads::wait_policy;
-use ondeck_workloads::workload::{Kind, WORKLOADS, WorkloadSpec};
+use ondeck_workloads::workload::pool::has_condvar;
+use ondeck_workloads::workload::{Kind, WORKLOADS, WorkloadInfo, WorkloadSpec};
 use std::path::Path;
 
 /// The flagship, the mutexes in common use, and two ancestors: the one whose collapse started it all, and its successor.
@@ -63,8 +64,9 @@ impl Stage {
 /// The plan of a benchmark, or one line that names the flag that is wrong.
 pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
     let points = points(&args.run, &Stage::hardware())?;
-    let BenchArgs { rounds, seconds, seed, .. } = *args;
-    let plan = Plan { points, rounds, seconds: Some(seconds), seed, pin: args.run.pin.into(), earlier: Vec::new() };
+    let BenchArgs { rounds, seconds, seed, load, .. } = *args;
+    let (seconds, pin) = (Some(seconds), args.run.pin.into());
+    let plan = Plan { points, rounds, seconds, seed, pin, load, earlier: Vec::new() };
     driver::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(plan)
 }
@@ -73,9 +75,13 @@ pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
 pub(crate) fn points(args: &RunArgs, stage: &Stage) -> Result<Vec<Point>, String> {
     let locks = locks(args, stage)?;
     let mut points = Vec::new();
-    let policies = policies(args);
+    let (policies, pool_locks) = (policies(args), pool_locks(args, &locks));
     for (workload, threads) in workloads(args, stage)? {
-        let compared = if workload.compares_waits() { &policies } else { &locks };
+        let compared = match workload.kind {
+            Kind::Pool => &pool_locks,
+            _ if workload.compares_waits() => &policies,
+            _ => &locks,
+        };
         for threads in threads {
             let point = |lock: &LockSpec| Point { workload, lock: lock.clone(), threads };
             points.extend(compared.iter().map(point).filter(|point| !points.contains(point)).collect::<Vec<Point>>());
@@ -89,6 +95,14 @@ fn policies(args: &RunArgs) -> Vec<LockSpec> {
     let asked = &args.yield_after_us[..];
     let us = if asked.is_empty() { &wait_policy::YIELDS_AFTER_US } else { asked };
     us.iter().map(|us| known(&wait_policy::name(*us))).collect()
+}
+
+/// What `pool` is run with. Beside all other workloads, or where no lock was named, those that it can run with; else what was
+/// asked for is refused if it cannot be run.
+fn pool_locks(args: &RunArgs, locks: &[LockSpec]) -> Vec<LockSpec> {
+    let is_named = args.lock.iter().any(|lock| matches!(lock, Locks::One(_)));
+    let must_run = is_named && !args.workload.contains(&Workloads::All);
+    locks.iter().filter(|lock| must_run || has_condvar(lock.as_str())).cloned().collect()
 }
 
 /// The locks with their tunings, each once.
@@ -193,6 +207,7 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
             (Kind::Sections, has_sections_flag),
             (Kind::LockBench, args.locks.is_some()),
             (Kind::GcWait, has_waits_flag),
+            (Kind::Pool, args.pool.is_given()),
         ];
         let implied = kinds.iter().filter(|kind| kind.1).map(|kind| WorkloadSpec::new(kind.0));
         chosen = implied.map(with_default_threads).collect();
@@ -213,6 +228,11 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
     if has_waits_flag && !has(Kind::GcWait) {
         return Err("--yield-after-us belongs to workload gc-wait, which --workload does not name".to_string());
     }
+    if args.pool.is_given() && !has(Kind::Pool) {
+        return Err(
+            "--burst, --work, --gap and --notify belong to workload pool, which --workload does not name".to_string()
+        );
+    }
     let (is_alone, asked) = (chosen.len() == 1, threads_asked(args, stage.cpus));
     for (spec, threads) in &mut chosen {
         if spec.kind == Kind::Sections {
@@ -223,6 +243,12 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
         if spec.kind == Kind::LockBench {
             spec.locks = args.locks.unwrap_or(spec.locks);
         }
+        if spec.kind == Kind::Pool {
+            spec.burst = args.pool.burst.unwrap_or(spec.burst);
+            spec.work_us = args.pool.work.unwrap_or(spec.work_us);
+            spec.gap_us = args.pool.gap.unwrap_or(spec.gap_us);
+            spec.notify = args.pool.notify.map_or(spec.notify, Into::into);
+        }
         *threads = threads_for(spec, threads, &asked, is_alone)?;
     }
     Ok(chosen)
@@ -230,7 +256,8 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
 
 /// The workloads that the flag names.
 fn named(workloads: &[Workloads], stage: &Stage) -> impl Iterator<Item = WorkloadSpec> {
-    let all = || WORKLOADS.iter().filter(|info| stage.is_simulated || !info.simulated_only);
+    let is_elsewhere = |info: &WorkloadInfo| if stage.is_simulated { info.hardware_only } else { info.simulated_only };
+    let all = move || WORKLOADS.iter().filter(move |info| !is_elsewhere(info));
     workloads.iter().flat_map(move |workloads| match workloads {
         Workloads::All => all().map(|info| WorkloadSpec::new(info.kind)).collect(),
         Workloads::One(spec) => vec![*spec],
@@ -348,6 +375,21 @@ mod tests {
     }
 
     #[test]
+    fn a_pool_has_locks_with_a_condition_variable() {
+        let name = "pool/burst9-work0-gap200-under".to_string();
+        let expected = ["ondeck", "std"].map(|lock| (name.clone(), lock.to_string(), 3));
+        assert_eq!(points_of("--burst 9 --work 0 --notify under --lock ondeck,std --threads 3"), expected);
+        let locks_of = |line| points_of(line).into_iter().map(|point| point.1).collect::<Vec<String>>();
+        assert_eq!(locks_of("--workload pool --threads 3"), ["ondeck", "std", "parking-lot", "pthread"]);
+        let all = locks_of("--workload pool --lock all --threads 3");
+        assert!(all.len() == 6 && all.iter().all(|lock| has_condvar(lock)), "{all:?}");
+        let text = plan_of("--workload pool --lock std,tas").unwrap_err();
+        assert!(text.contains("tas has none; accepted: ondeck, std"), "{text}");
+        assert!(points_of("--workload all --lock tas").iter().all(|point| !point.0.starts_with("pool")));
+        assert!(plan_of("--workload solo --gap 5").unwrap_err().contains("--gap"));
+    }
+
+    #[test]
     fn beside_others_a_workload_runs_where_it_can() {
         let points = points_of("--lock std --threads 1,2 --workload monitor-latency,monitor-throughput");
         let threads: Vec<u32> = points.iter().map(|point| point.2).collect();
@@ -379,7 +421,8 @@ mod tests {
         };
         let all = points_of("--workload all --lock all");
         for info in &WORKLOADS {
-            assert!(all.iter().any(|point| point.workload.kind == info.kind), "{}", info.name);
+            let is_there = all.iter().any(|point| point.workload.kind == info.kind);
+            assert_eq!(is_there, !info.hardware_only, "{}", info.name);
         }
         assert!(all.iter().any(|point| point.lock.as_str() == "ondeck-monitor"));
         let locks_of = |line| points_of(line).iter().map(|point| point.lock.to_string()).collect::<Vec<String>>();

@@ -113,7 +113,7 @@ fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
         points = points[simulate::block(points.len(), shard.part, shard.parts)].to_vec();
     }
     let (seed, seconds, pin) = (args.seed, args.seconds, args.run.pin.into());
-    let plan = Plan { points, rounds, seconds, seed, pin, earlier: Vec::new() };
+    let plan = Plan { points, rounds, seconds, seed, pin, load: 0, earlier: Vec::new() };
     simulate::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(MachinePlan { plan, machine, machine_words, record: args.trace.is_some() })
 }

@@ -39,6 +39,7 @@ pub(super) fn simulate(machine: &Machine, workload: &str, pairs: &[Pair], effort
         rounds: effort.seeds,
         seconds: Some(effort.seconds),
         seed: 1,
+        load: 0,
         pin: Pin::None,
         earlier: Vec::new(),
     };

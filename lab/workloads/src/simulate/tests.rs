@@ -13,7 +13,7 @@ use ondeck_sim::{Options, SimU32};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 fn plan(points: Vec<Point>) -> Plan {
-    Plan { points, rounds: 1, seconds: Some(0.001), seed: 1, pin: Pin::None, earlier: Vec::new() }
+    Plan { points, rounds: 1, seconds: Some(0.001), seed: 1, pin: Pin::None, load: 0, earlier: Vec::new() }
 }
 
 fn on_rpi5(plan: Plan) -> MachinePlan {
@@ -192,7 +192,7 @@ fn every_workload_runs_and_gives_the_same_rows_again() {
     let points: Vec<Point> = crate::workload::WORKLOADS
         .iter()
         // Its visitors alone are 64 threads, and tests of some ms are many of a shorter workload's windows.
-        .filter(|info| !["spike", "aim7"].contains(&info.name))
+        .filter(|info| !["spike", "aim7"].contains(&info.name) && !info.hardware_only)
         .map(|info| {
             let lock = if info.name == "gc-wait" { "spin-wait[yield_after_ns=5000]" } else { "ondeck-monitor" };
             Point::of(info.name, lock, info.min_threads.max(info.max_threads.min(3)))
@@ -205,6 +205,12 @@ fn every_workload_runs_and_gives_the_same_rows_again() {
     assert!(rows.iter().all(|row| row.ops.is_some() && row.trace_hash.is_some() && row.spent.is_some()));
     assert_eq!(rows_of(&plan), rows);
     assert_eq!(COLUMNS.len(), 22);
+}
+
+#[test]
+fn what_needs_a_condition_variable_is_refused() {
+    let text = check(&plan(vec![Point::of("pool", "ondeck", 2)])).unwrap_err().to_string();
+    assert!(text.contains("simulated locks have no condition variable: use `ondeck bench`"), "{text}");
 }
 
 /// On 4 CPUs with slices of 2.25 ms, a thread of 16 has its fifth after 45 ms.

@@ -12,6 +12,7 @@ mod monitor;
 mod monitor_try_enter;
 mod mutex_capture;
 mod mutex_contention;
+pub mod pool;
 mod sections;
 mod solo;
 mod spec;
@@ -19,7 +20,9 @@ mod spike;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use spec::{Data, Kind, MAX_LOCKS, MAX_UNITS, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
+pub use spec::{
+    Data, Kind, MAX_BURST, MAX_LOCKS, MAX_UNITS, MAX_US, Notify, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names,
+};
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};
@@ -45,6 +48,7 @@ pub(crate) fn run<L: BenchLock, E: Execution>(spec: &WorkloadSpec, conditions: &
         Kind::MonitorLatency => one(monitor::run::<L, E>(conditions, CountedOps::Passes)),
         Kind::MonitorTryEnter => monitor_try_enter::run::<L, E>(conditions),
         Kind::Aim7 => unreachable!("it is for the simulator, which runs it by `run_simulated`"),
+        Kind::Pool => unreachable!("it is measured with a condition variable, by `pool::run`"),
         Kind::GcWait => unreachable!("it is measured with a policy, by `run_wait`"),
     }
 }

@@ -34,6 +34,26 @@ pub enum Kind {
     GcWait,
     /// `aim7`.
     Aim7,
+    /// `pool`.
+    Pool,
+}
+
+/// When the poster of `pool` notifies a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notify {
+    /// Before it releases the mutex.
+    Under,
+    /// After that.
+    After,
+}
+
+impl Notify {
+    const NAMED: [(Notify, &str); 2] = [(Notify::Under, "under"), (Notify::After, "after")];
+
+    /// How results and the command line spell it.
+    fn name(self) -> &'static str {
+        Notify::NAMED[self as usize].1
+    }
 }
 
 /// What the critical sections of `sections` work on, and where it lies.
@@ -89,6 +109,8 @@ pub struct WorkloadInfo {
     pub max_threads: u32,
     /// Whether it stands for a whole system and its kernel, so that it says nothing of threads on hardware.
     pub simulated_only: bool,
+    /// Whether it needs what simulated locks have not.
+    pub hardware_only: bool,
     /// Seconds of simulated time that are enough for it; `lock-bench` with many locks takes less.
     pub simulated_seconds: f64,
     /// Whether it may take long until it goes on as it will, so that a simulated warm-up is repeated until it does.
@@ -111,12 +133,13 @@ const USUAL: WorkloadInfo = WorkloadInfo {
     min_threads: 1,
     max_threads: MAX_THREADS,
     simulated_only: false,
+    hardware_only: false,
     simulated_seconds: 0.02,
     settles_late: false,
 };
 
 /// All workloads.
-pub static WORKLOADS: [WorkloadInfo; 14] = [
+pub static WORKLOADS: [WorkloadInfo; 15] = [
     WorkloadInfo {
         kind: Kind::Solo,
         name: "solo",
@@ -244,6 +267,16 @@ pub static WORKLOADS: [WorkloadInfo; 14] = [
         simulated_seconds: 0.5,
         ..USUAL
     },
+    WorkloadInfo {
+        kind: Kind::Pool,
+        name: "pool",
+        about: "workers wait for jobs at a queue (condition variable); by --burst, --work, --gap, --notify",
+        op: "one job in dispatch, one burst in burst: ns_per_op is its mean, wait_* are its percentiles",
+        default_threads: &[1, 4, 16],
+        max_threads: MAX_THREADS - 1,
+        hardware_only: true,
+        ..USUAL
+    },
 ];
 
 /// The names of [`WORKLOADS`].
@@ -265,13 +298,32 @@ pub struct WorkloadSpec {
     pub locks: u32,
     /// What is worked on inside the section; of `sections` only.
     pub data: Data,
+    /// Jobs that are posted in a row; this and what follows is of `pool` only.
+    pub burst: u32,
+    /// Microseconds of work in a job.
+    pub work_us: u32,
+    /// Microseconds from the start of a burst to the start of the next.
+    pub gap_us: u32,
+    /// When a worker is notified.
+    pub notify: Notify,
 }
 
 impl WorkloadSpec {
-    /// A workload with its default parameters: empty sections, and two locks (the heaviest contention that the
-    /// original of `lock-bench` measures).
+    /// A workload with its default parameters: empty sections, two locks (the heaviest contention that the
+    /// original of `lock-bench` measures), and a pool that one CPU can serve at a tenth of its time.
     pub const fn new(kind: Kind) -> Self {
-        WorkloadSpec { kind, cs: 0, out: 0, locks: 2, data: Data::Counter }
+        let (burst, work_us, gap_us) = (4, 5, 200);
+        WorkloadSpec {
+            kind,
+            cs: 0,
+            out: 0,
+            locks: 2,
+            data: Data::Counter,
+            burst,
+            work_us,
+            gap_us,
+            notify: Notify::After,
+        }
     }
 
     /// Reads a name, with or without parameters; `None` if there is no such workload or parameter.
@@ -292,12 +344,21 @@ impl WorkloadSpec {
             self.data = data;
             return Some(());
         }
+        if self.kind == Kind::Pool
+            && let Some((notify, _)) = Notify::NAMED.iter().find(|named| named.1 == parameter)
+        {
+            self.notify = *notify;
+            return Some(());
+        }
         let digits = parameter.find(|c: char| c.is_ascii_digit())?;
         let (name, value) = parameter.split_at(digits);
         let field = match (self.kind, name) {
             (Kind::Sections, "cs") => &mut self.cs,
             (Kind::Sections, "out") => &mut self.out,
             (Kind::LockBench, "locks") => &mut self.locks,
+            (Kind::Pool, "burst") => &mut self.burst,
+            (Kind::Pool, "work") => &mut self.work_us,
+            (Kind::Pool, "gap") => &mut self.gap_us,
             _ => return None,
         };
         *field = value.parse().ok()?;
@@ -347,7 +408,7 @@ impl WorkloadSpec {
         match self.kind {
             Kind::Spike => 3,
             Kind::MonitorTryEnter => 2 + usize::from(has_fat_form),
-            Kind::GcWait => 2,
+            Kind::GcWait | Kind::Pool => 2,
             _ => 1,
         }
     }
@@ -373,6 +434,13 @@ impl WorkloadSpec {
         if self.kind == Kind::LockBench && !(1..=MAX_LOCKS).contains(&self.locks) {
             return Some(format!("{name} cannot run with {} locks; it takes 1 to {MAX_LOCKS}", self.locks));
         }
+        let is_possible = (1..=MAX_BURST).contains(&self.burst) && self.work_us <= MAX_US && self.gap_us <= MAX_US;
+        if self.kind == Kind::Pool && !(is_possible && self.gap_us > 0) {
+            return Some(format!(
+                "{self} is not possible; pool takes bursts of 1 to {MAX_BURST} jobs, 0 to {MAX_US} us of work, gaps of 1 to \
+                 {MAX_US} us"
+            ));
+        }
         if self.cs.max(self.out) > MAX_UNITS {
             return Some(format!("{name} takes at most {MAX_UNITS} units of work inside and outside"));
         }
@@ -385,6 +453,10 @@ impl WorkloadSpec {
 
 /// Most locks of `lock-bench`: each has two cache lines of its own, and a million is "no contention" in the original.
 pub const MAX_LOCKS: u32 = 1_000_000;
+/// Most jobs of a burst.
+pub const MAX_BURST: u32 = 10_000;
+/// Longest work of a job and longest gap, in microseconds: the threads look once in it whether all is over.
+pub const MAX_US: u32 = 100_000;
 /// From so many locks on, most of them are free at any time.
 const MANY_LOCKS: u32 = 16;
 /// Most units of work, about 10 ms: a longer section with many threads would look like a lock that is stuck.
@@ -401,6 +473,10 @@ impl fmt::Display for WorkloadSpec {
                 self.data.name().map_or(Ok(()), |data| write!(f, "-{data}"))
             }
             Kind::LockBench => write!(f, "/locks{}", self.locks),
+            Kind::Pool => {
+                let (burst, work, gap, notify) = (self.burst, self.work_us, self.gap_us, self.notify.name());
+                write!(f, "/burst{burst}-work{work}-gap{gap}-{notify}")
+            }
             _ => Ok(()),
         }
     }
@@ -429,6 +505,9 @@ mod tests {
         let spec = WorkloadSpec { cs: 20, out: 60, ..WorkloadSpec::new(Kind::Sections) };
         assert_eq!(spec.to_string(), "sections/cs20-out60");
         assert_eq!(WorkloadSpec::parse_name("sections/cs20-out60"), Some(spec));
+        let pool = WorkloadSpec { burst: 9, work_us: 0, notify: Notify::Under, ..WorkloadSpec::new(Kind::Pool) };
+        assert_eq!(pool.to_string(), "pool/burst9-work0-gap200-under");
+        assert_eq!(WorkloadSpec::parse_name("pool/burst9-work0-under"), Some(pool));
         for (data, name) in Data::NAMED {
             let spec = WorkloadSpec { data, ..spec };
             assert_eq!(spec.to_string(), format!("sections/cs20-out60-{name}"));
@@ -448,6 +527,8 @@ mod tests {
             "sections/nearer",
             "solo/near",
             "lock-bench/locksx",
+            "pool/below",
+            "solo/under",
         ] {
             assert_eq!(WorkloadSpec::parse_name(text), None, "{text}");
         }
@@ -462,6 +543,10 @@ mod tests {
         let steps = WorkloadSpec { cs: MAX_UNITS, data: Data::Far, ..WorkloadSpec::new(Kind::Sections) };
         assert!(steps.fault(2).unwrap().contains("at most 3000000 multiplications"));
         assert_eq!(WorkloadSpec { data: Data::None, ..steps }.fault(2), None);
+        let pool = WorkloadSpec::new(Kind::Pool);
+        for pool in [WorkloadSpec { burst: 0, ..pool }, WorkloadSpec { gap_us: 0, ..pool }] {
+            assert!(pool.fault(2).unwrap().contains("1 to 10000 jobs"));
+        }
         assert!(WorkloadSpec { locks: 0, ..WorkloadSpec::new(Kind::LockBench) }.fault(2).is_some());
     }
 }

@@ -108,12 +108,24 @@ fn measure_until_stuck<L: BenchLock>(spec: WorkloadSpec, threads: u32) -> Failur
 }
 
 fn measure_for<L: BenchLock>(spec: WorkloadSpec, threads: u32, ms: u64, patience_ms: u64) -> Result<Vec<Row>, End> {
+    under_conditions(&spec.to_string(), threads, ms, patience_ms, |conditions| match spec.compares_waits() {
+        true => run_wait::<Hardware>(SpinPolicy::STATUS_WAIT, conditions),
+        false => run::<L, Hardware>(&spec, conditions),
+    })
+}
+
+fn under_conditions<R>(
+    workload: &str,
+    threads: u32,
+    ms: u64,
+    patience_ms: u64,
+    measure: impl FnOnce(&Conditions) -> R,
+) -> R {
     let _alone = CORES.lock().unwrap_or_else(PoisonError::into_inner);
-    let workload = spec.to_string();
     let conditions = Conditions {
         platform: Hardware::NAME,
         machine: "test",
-        workload: &workload,
+        workload,
         lock: "lock-under-test",
         threads,
         round: 3,
@@ -123,16 +135,13 @@ fn measure_for<L: BenchLock>(spec: WorkloadSpec, threads: u32, ms: u64, patience
         patience_ns: patience_ms * 1_000_000,
         stop: &NEVER,
     };
-    if spec.compares_waits() {
-        return run_wait::<Hardware>(SpinPolicy::STATUS_WAIT, &conditions);
-    }
-    run::<L, Hardware>(&spec, &conditions)
+    measure(&conditions)
 }
 
 /// All workloads with a lock, small, at a number of threads that makes them contended where they can be; `sections` with all
-/// that they can work on.
+/// that they can work on. Not `pool`: its locks are those that have a condition variable.
 fn all() -> impl Iterator<Item = (WorkloadSpec, u32)> {
-    let is_here = |info: &&WorkloadInfo| info.kind != Kind::GcWait && !info.simulated_only;
+    let is_here = |info: &&WorkloadInfo| info.kind != Kind::GcWait && !info.simulated_only && !info.hardware_only;
     let small = |info: &WorkloadInfo| {
         let spec = WorkloadSpec { cs: 200, out: 50, ..WorkloadSpec::new(info.kind) };
         (spec, 4.clamp(info.min_threads, info.max_threads))
@@ -269,4 +278,53 @@ fn waits_without_a_lock_have_their_percentiles_and_their_histogram() {
             assert!(row.cpus.is_some() && row.jain.is_none() && row.ops_per_s.is_none());
         }
     }
+}
+
+/// Rows of `pool` with the lock, with windows that grow until there are eight bursts in one: on a busy machine the poster may
+/// not run at all in a short one.
+fn pool_rows(spec: WorkloadSpec, lock: &str, threads: u32) -> Vec<Row> {
+    let (workload, begin) = (spec.to_string(), Instant::now());
+    let measure = |turn| {
+        under_conditions(&workload, threads, 100u64 << turn, 60_000, |conditions| pool::run(&spec, lock, conditions))
+            .unwrap()
+    };
+    let has_bursts = |rows: &Vec<Row>| {
+        assert!(begin.elapsed() < LONGEST, "{spec}: waited {LONGEST:?} for eight bursts with {lock}");
+        rows[1].ops >= Some(8)
+    };
+    (0..).map(measure).find(has_bursts).expect("there is no end to the windows")
+}
+
+#[test]
+fn each_lock_with_a_condition_variable_serves_a_pool() {
+    for lock in ["ondeck", "std", "parking-lot", "parking-lot-012", "pthread", "pthread-adaptive"] {
+        assert!(pool::has_condvar(lock) && pool::fault(lock).is_none());
+        for notify in [Notify::Under, Notify::After] {
+            let spec = WorkloadSpec { notify, ..WorkloadSpec::new(Kind::Pool) };
+            let rows = pool_rows(spec, lock, 3);
+            let names: Vec<&str> = rows.iter().filter_map(|row| row.workload.rsplit('/').next()).collect();
+            assert_eq!(names, ["dispatch", "burst"]);
+            for row in rows {
+                assert!(row.ops > Some(0) && row.ops_per_s > Some(0.0) && row.cpus.is_some(), "{row:?}");
+                assert!(row.wait_p50_ns <= row.wait_p99_ns && row.wait_p999_ns <= row.wait_max_ns, "{row:?}");
+                assert_eq!(row.waits.unwrap().by_powers().iter().sum::<u64>(), row.ops.unwrap());
+            }
+        }
+    }
+    for lock in ["tas", "ondeck-monitor", "ondeck[throughput]", "parking-lot-reentrant"] {
+        let text = pool::fault(lock).unwrap();
+        assert!(text.contains(lock) && text.contains("accepted: ondeck, std, parking-lot,"), "{text}");
+    }
+}
+
+#[test]
+fn one_worker_gets_each_job_after_the_work_of_those_before_it() {
+    let spec = WorkloadSpec { burst: 8, work_us: 200, gap_us: 5_000, ..WorkloadSpec::new(Kind::Pool) };
+    let [dispatch, burst] = &pool_rows(spec, "std", 1)[..] else { panic!("two rows") };
+    // The clock frequency may be higher than when the work was measured out.
+    let works = |n: f64| Some(0.8 * n * 200_000.0);
+    assert!(dispatch.wait_p50_ns > works(3.0), "the fourth of eight jobs: {dispatch:?}");
+    assert!(dispatch.wait_max_ns > works(7.0), "the last: {dispatch:?}");
+    assert!(burst.wait_p50_ns > works(8.0), "all: {burst:?}");
+    assert!(burst.ops.unwrap() * 6 < dispatch.ops.unwrap(), "eight jobs are a burst: {dispatch:?} {burst:?}");
 }

@@ -1,6 +1,6 @@
 //! Short real runs, of the locks that every machine has: what is printed, what is written, what is kept.
 
-use crate::support::{Scratch, calibration, command, done, ondeck};
+use crate::support::{Scratch, calibration, command, done, ondeck, until, words};
 use std::io::Read;
 use std::process::Stdio;
 
@@ -134,6 +134,54 @@ fn waits_are_shown_by_percentile_and_as_a_histogram() {
         "{}",
         run.stdout
     );
+}
+
+#[test]
+fn a_pool_shows_dispatches_and_bursts() {
+    let run = done(&words("bench --workload pool --lock std,pthread --threads 2 --rounds 1 --seconds 0.1 --gap 1000"));
+    let name = "pool/burst4-work5-gap1000-after";
+    for word in
+        [&format!("{name}/dispatch"), &format!("{name}/burst, 2 threads: how many waits"), "lock", "p90", "p99.9"]
+    {
+        assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
+    }
+}
+
+/// Numbers of the processes whose parent is this one and that run still.
+#[cfg(target_os = "linux")]
+fn children(parent: u32) -> Vec<String> {
+    let is_child = |id: &String| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().take(2).collect();
+        fields.len() == 2 && fields[0] != "Z" && fields[1] == parent.to_string()
+    };
+    let names = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+    names.filter(is_child).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn loops_beside_are_in_the_rows_and_gone_after_a_kill() {
+    let run = done(&short(&["--load", "2", "--format", "csv"]));
+    for row in rows_of(&run.stdout) {
+        assert!(row[1].1.ends_with("-load-2"), "{row:?}");
+    }
+    assert!(run.stderr.contains("2 busy loops ran beside"), "{}", run.stderr);
+
+    let long = "bench --lock std --workload solo --seconds 0.02 --rounds 5000 --load 3";
+    let mut child = command(&words(long)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut loops = Vec::new();
+    until("three loops", || {
+        loops = children(child.id());
+        loops.len() == 3
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let is_gone = |id: &String| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        !stat.contains("(ondeck)") || stat.contains(") Z ")
+    };
+    until("the end of the loops", || loops.iter().all(is_gone));
 }
 
 #[test]

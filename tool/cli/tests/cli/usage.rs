@@ -42,6 +42,9 @@ fn numbers() {
     refused(&["bench", "--think", "x"], &["--think", "from 0"]);
     refused(&["bench", "--locks", "0"], &["--locks", "from 1"]);
     refused(&["bench", "--seed", "-1"], &["--seed", "from 0"]);
+    refused(&["bench", "--load", "-1"], &["--load", "from 0 to 256"]);
+    refused(&["bench", "--burst", "0"], &["--burst", "from 1 to 10000"]);
+    refused(&["bench", "--gap", "0"], &["--gap", "from 1 to 100000"]);
     refused(&["bench", "--yield-after-us", "-1"], &["--yield-after-us", "from 0 to 1000000"]);
 }
 
@@ -51,6 +54,12 @@ fn combinations() {
     refused(&["bench", "--workload", "solo", "--cs", "1"], &["--cs", "sections"]);
     refused(&["bench", "--workload", "solo", "--locks", "2"], &["--locks", "lock-bench"]);
     refused(&["bench", "--workload", "solo", "--yield-after-us", "2"], &["--yield-after-us", "gc-wait"]);
+    refused(&["bench", "--workload", "solo", "--notify", "under"], &["--notify", "pool"]);
+    refused(
+        &["bench", "--workload", "pool", "--lock", "std,mcs"],
+        &["condition variable, and mcs has none", "ondeck, std"],
+    );
+    refused(&["sim", "--machine", "m1", "--workload", "pool"], &["pool", "real machines only", "ondeck bench"]);
     refused(&["bench", "--workload", "monitor-latency", "--threads", "1,2"], &["--threads 1", "2 to 1024"]);
     refused(&["bench", "--out", "1", "--think", "2"], &["--out", "--think"]);
     refused(&["bench", "--lock", "std", "--tuning", "throughput"], &["--tuning", "ondeck", "--lock"]);
