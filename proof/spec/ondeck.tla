@@ -397,7 +397,7 @@ rouse(t, is_fair) ==
 hurry(t, is_fair) ==
   /\ InReleaseSlow(t, is_fair)
   /\ ~Hands(is_fair) /\ MayHurry
-  /\ Writes(With(Without(Released(word), {"NAPPING"}), {"LATCHED"}))
+  /\ Writes(With(Without(Released(word), {"NAPPING", "RUSH"}), {"LATCHED"}))
   /\ Releases(t, IF Has(word, {"NAPPING"}) THEN "wake_and_call" ELSE "call_beside")
 
 call_up(t, is_fair) ==
@@ -456,7 +456,7 @@ detach_called(t) ==
              IN node' = Unlinked(marked, c)
           /\ Writes(IF is_alone THEN Unlatched(WordWithout(nodes, c)) ELSE Called(WordWithout(nodes, c)))
           /\ IF called[t] = Nobody
-             THEN called' = [called EXCEPT ![t] = c] /\ Goes(t, "rush") /\ UNCHANGED behind
+             THEN called' = [called EXCEPT ![t] = c] /\ Goes(t, IF pc[t] = "call" THEN "grant" ELSE "rush") /\ UNCHANGED behind
              ELSE behind' = [behind EXCEPT ![t] = c] /\ Goes(t, "grant") /\ UNCHANGED called
   /\ due' = FALSE
   /\ UNCHANGED <<notes, left>>
@@ -474,21 +474,20 @@ detach_self(t) ==
 
 detach(t) == detach_called(t) \/ detach_self(t)
 
-\* In a rush, after a call of one that has been notified: another, while the lock is free. If it is not, whoever has it goes
-\* on with the rush, unless somebody sits awake.
-GoesOnWithRush(t) ==
-  /\ node[called[t]].is_notified
-  /\ Has(word, {"RUSH"}) /\ HasSleepers(word) /\ ~Has(word, {"LATCHED"})
+\* In a rush, after a call of one that has been notified: another, while the lock is free. Else the next release goes on with
+\* the rush, unless somebody sits awake.
+MayGoOn == HasSleepers(word) /\ ~Has(word, {"LATCHED"})
+GoesOnWithRush(t) == MayGoOn /\ node[called[t]].is_notified /\ ~Has(word, {"LOCKED"})
 
 latch_in_a_rush(t) ==
-  /\ pc[t] = "rush" /\ GoesOnWithRush(t) /\ ~Has(word, {"LOCKED"})
+  /\ pc[t] = "rush" /\ GoesOnWithRush(t)
   /\ Writes(With(word, {"LATCHED"}))
   /\ Goes(t, "call_beside")
   /\ UNCHANGED notes /\ OnlyWord
 
 end_rush(t) ==
-  /\ pc[t] = "rush" /\ (GoesOnWithRush(t) => Has(word, {"LOCKED"}))
-  /\ IF GoesOnWithRush(t) /\ IsAnybodyUp(word) THEN Writes(Without(word, {"RUSH"})) ELSE UNCHANGED word
+  /\ pc[t] = "rush" /\ ~GoesOnWithRush(t)
+  /\ IF MayGoOn /\ ~IsAnybodyUp(word) THEN Writes(With(word, {"RUSH"})) ELSE UNCHANGED word
   /\ Goes(t, "grant")
   /\ UNCHANGED notes /\ OnlyWord
 

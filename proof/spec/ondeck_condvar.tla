@@ -329,7 +329,8 @@ NoLostNotification ==
 \* With Hurries: who has been notified depends on nobody that has been called and has no core: while it sleeps in the dugout, somebody sits
 \* awake, or the next release hears that there is a rush.
 NotifiedAreSeenTo ==
-  (\E t \in Sleepers : node[t].is_notified) => Has(word, {"RUSH", "LATCHED"}) \/ IsAnybodyUp(word)
+  (\E t \in Sleepers : node[t].is_notified) =>
+    Has(word, {"RUSH", "LATCHED"}) \/ IsAnybodyUp(word) \/ At({"rush"}) # {}
 
 \* I6
 InviteIsUnlatched == (\E n \in Notifiers : stage[n] = "enlist") /\ IsAlone(word) => ~Has(word, {"LATCHED"})

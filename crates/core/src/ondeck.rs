@@ -90,7 +90,7 @@
 //! | 50 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim | take, leave | a hint |
 //! | 51-61 | count | releases and passes, modulo 2048; full: the alarm | vacate, rouse, call_up, pass, pass_on; full: whatever asks something | a release that adds, and whatever compares with nothing asked | full in vain, once in 2048 releases and after a claim |
 //! | 62 | LOCKED | somebody is inside, or PASSED | grab, take, `try_acquire_alone` | vacate, rouse, call_up, `release_alone` | exact |
-//! | 63 | RUSH | the next release calls sleepers, whoever has a seat | enlist | vacate with nobody asleep; who calls, when the lock is taken and somebody sits awake | a hint |
+//! | 63 | RUSH | the next release calls sleepers, whoever has a seat | enlist, enqueue, whoever ends a rush while nobody is up | hurry; vacate with nobody asleep | a hint |
 //!
 //! Asked of the next release are FAIR, NAPPING, ROOM, RUSH, and a call if the lock is *vacant*: somebody sleeps and no seat
 //! is taken or kept.
@@ -129,7 +129,7 @@
 //! | pass | held -> PASSED | holder | compare-exchange, Release (E1); then wake by address if NAPPING |
 //! | pass_on | held -> PASSED and LATCHED | holder | compare-exchange, AcqRel (E1, E3); a call follows |
 //! | call_up | held -> free and LATCHED | holder | compare-exchange, AcqRel (E1, E3); a call follows |
-//! | hurry | held -> free and LATCHED, NAPPING cleared | holder | compare-exchange, AcqRel (E1, E3); then wake by address if NAPPING; a call follows |
+//! | hurry | held -> free and LATCHED, NAPPING and RUSH cleared | holder | compare-exchange, AcqRel (E1, E3); then wake by address if NAPPING; a call follows |
 //! | detach | sleeper off the list; call or removal done; latch dropped | latch holder | compare-exchange, AcqRel (E2, E3) |
 //! | latch | LATCHED set | sleeper past its deadline; who calls, in a rush, on a free lock | fetch-or, or compare-exchange, Acquire (E3) |
 //! | unlatch | LATCHED cleared | the sleeper past its deadline, called meanwhile | compare-exchange, Release (E3); a call instead if nobody else would |

@@ -40,7 +40,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                     // E1 E3
                     if lock.cas(state, state.passed().with(LATCHED), AcqRel) {
                         // SAFETY: as in `give_up`; the latch pins the sleepers, and they pin the lock (I6).
-                        return unsafe { Self::call_sleepers(this, Seat::One) };
+                        return unsafe { Self::call_a_sleeper(this) };
                     }
                 }
                 ReleasePlan::Pass => {
@@ -65,18 +65,18 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                     // E1 E3
                     if lock.cas(state, state.released().with(LATCHED), AcqRel) {
                         // SAFETY: as above.
-                        return unsafe { Self::call_sleepers(this, Seat::One) };
+                        return unsafe { Self::call_a_sleeper(this) };
                     }
                 }
                 ReleasePlan::Rush => {
                     P::step(HURRY);
                     // E1 E3
-                    if lock.cas(state, state.released().without(NAPPING).with(LATCHED), AcqRel) {
+                    if lock.cas(state, state.released().without(NAPPING | RUSH).with(LATCHED), AcqRel) {
                         if state.has(NAPPING) {
                             Self::wake_the_deck(this);
                         }
                         // SAFETY: as above.
-                        return unsafe { Self::call_sleepers(this, Seat::IfBothAreEmpty) };
+                        return unsafe { Self::call_in_a_rush(this) };
                     }
                 }
                 ReleasePlan::Vacate => {
@@ -101,18 +101,31 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     // -- 9. The dugout, under the latch; the list itself is in dugout.rs ---------------------------------------------
 
-    /// Calls a sleeper and drops the latch. In a rush it goes on with those that have been notified, while the lock is free:
-    /// what they want of it may be short, and each of them may have a core of its own.
+    /// Calls a sleeper to a seat and drops the latch.
     ///
     /// # Safety
     /// - The caller holds the latch, and there is a sleeper. Both keep `*this` alive until the latch is dropped (I6).
-    pub(super) unsafe fn call_sleepers(this: *const Self, seat: Seat) {
+    pub(super) unsafe fn call_a_sleeper(this: *const Self) {
         // SAFETY: alive, as the caller says.
         let lock = unsafe { &*this };
+        // SAFETY: as the caller says; the lock is not used after this.
+        let called = unsafe { lock.take_off(Seat::One) };
+        // SAFETY: called by us, just now.
+        unsafe { Node::grant(called) };
+    }
+
+    /// Calls a sleeper and drops the latch; then others that have been notified, while the lock is free: what they want of it
+    /// may be short, and each of them may have a core of its own.
+    ///
+    /// # Safety
+    /// As for [`call_a_sleeper`](Self::call_a_sleeper).
+    unsafe fn call_in_a_rush(this: *const Self) {
+        // SAFETY: alive, as the caller says; after that because of `called`, until that is granted (I6).
+        let lock = unsafe { &*this };
         // SAFETY: as the caller says.
-        let mut called = unsafe { lock.take_off(seat) };
-        // Each turn takes a sleeper off the list. SAFETY: alive until its grant.
-        while unsafe { &*called }.is_notified() && lock.latch_in_a_rush() {
+        let mut called = unsafe { lock.take_off(Seat::IfBothAreEmpty) };
+        // Each turn takes a sleeper off the list. SAFETY: `called` is alive until its grant.
+        while lock.goes_on_with_rush(unsafe { &*called }) {
             // SAFETY: latched, and somebody sleeps.
             let next = unsafe { lock.take_off(Seat::IfBothAreEmpty) };
             // SAFETY: called by us, and this is the only time. `next`, not granted yet, keeps the lock alive (I6).
@@ -123,22 +136,23 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         unsafe { Node::grant(called) };
     }
 
-    /// Latches a free lock in a rush, with somebody asleep. If somebody has the lock, its release is left to go on with the
-    /// rush, unless somebody is awake in a seat: then sections are so long that one who waits awake is enough.
-    fn latch_in_a_rush(&self) -> bool {
+    /// After a call: takes the latch for another one, if the last has been notified, somebody else sleeps, and the lock is free.
+    /// Else the next release is left to go on with the rush, unless somebody is awake in a seat: then one who waits
+    /// awake is enough.
+    fn goes_on_with_rush(&self, called: &Node<P>) -> bool {
         // Each further turn is caused by another thread's step.
         loop {
             let state = self.load();
-            if !state.has(RUSH) || !state.has_sleepers() || state.has(LATCHED) {
+            if !state.has_sleepers() || state.has(LATCHED) {
                 return false;
             }
-            if !state.has(LOCKED) {
+            if called.is_notified() && !state.has(LOCKED) {
                 P::step(LATCH);
                 // E3
                 if self.cas(state, state.with(LATCHED), Acquire) {
                     return true;
                 }
-            } else if !state.is_anybody_up() || self.cas(state, state.without(RUSH), Relaxed) {
+            } else if state.is_anybody_up() || state.has(RUSH) || self.cas(state, state.with(RUSH), Relaxed) {
                 return false;
             }
         }
@@ -234,7 +248,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         });
         if must_call.get() {
             // SAFETY: the latch is still ours, the lock is free, and somebody sleeps; `self` outlives the call.
-            unsafe { Self::call_sleepers(self, Seat::One) };
+            unsafe { Self::call_a_sleeper(self) };
         }
         true
     }
@@ -265,7 +279,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             let state = self.load();
             let Some(next) = state.unlatched() else {
                 // SAFETY: the latch is ours, and somebody sleeps; `self` outlives the call.
-                return unsafe { Self::call_sleepers(self, Seat::One) };
+                return unsafe { Self::call_a_sleeper(self) };
             };
             P::step(UNLATCH);
             // E3

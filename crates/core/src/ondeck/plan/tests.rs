@@ -309,7 +309,7 @@ fn released(state: State, step: ReleasePlan) -> State {
         ReleasePlan::Pass => state.passed(),
         ReleasePlan::Rouse => state.released().without(NAPPING),
         ReleasePlan::CallUp => state.released().with(LATCHED),
-        ReleasePlan::Rush => state.released().without(NAPPING).with(LATCHED),
+        ReleasePlan::Rush => state.released().without(NAPPING | RUSH).with(LATCHED),
         ReleasePlan::Vacate => state.vacated(),
     }
 }
