@@ -29,16 +29,15 @@
 
    | config                   | waiters (with a deadline), notifiers                  | states |
    |---|---|---|
-   | safety                   | 2 (1), 1 of all, all features                         | 13 629 |
-   | safety_one_each          | 2 (1), 2 of one each, nobody asks                     | 21 730 |
-   | safety_three_waiters     | 3, 1 of all                                           | 23 578 |
-   | safety_outsider          | 1 and an outsider (1), 1 of all, all features         | 6 387  |
-   | safety_outsider_one_each | 1 and an outsider (1), 2 of one each, nobody asks     | 15 387 |
-   | safety_outsiders         | 1 and 2 outsiders, 1 of all                           | 9 965  |
-   | safety_hurries           | 3, 1 of all, always in a hurry                        | 0 |
-   | liveness                 | 2 (1), 1 of all                                       | 6 327  |
-   | liveness_outsider        | 1 and an outsider, 1 of all                           | 1 257  |
-   | liveness_outsider_late   | 1 and an outsider (1), 1 of all                       | 3 260  | *)
+   | safety                   | 2 (1), 1 of all, all features                         | 21 818 |
+   | safety_one_each          | 2 (1), 2 of one each, nobody asks                     | 48 038 |
+   | safety_three_waiters     | 3, 1 of all                                           | 80 258 |
+   | safety_outsider          | 1 and an outsider (1), 1 of all, all features         | 8 462  |
+   | safety_outsider_one_each | 1 and an outsider (1), 2 of one each, nobody asks     | 22 578 |
+   | safety_outsiders         | 1 and 2 outsiders, 1 of all                           | 12 120 |
+   | liveness                 | 2 (1), 1 of all                                       | 9 606  |
+   | liveness_outsider        | 1 and an outsider, 1 of all                           | 1 468  |
+   | liveness_outsider_late   | 1 and an outsider (1), 1 of all                       | 4 164  | *)
 
 EXTENDS ondeck
 
@@ -47,7 +46,6 @@ CONSTANTS
   Notifiers,  \* Threads that notify.
   Outsiders,  \* Waiters that do not hold the lock when they begin to wait.
   Hasty,      \* Waiters that give up waiting after a while.
-  Hurries,    \* Whether each notification is in a hurry; if not, each may be or not.
   NotifyAll,  \* Whether each notifier notifies all, or one.
   CvBug       \* A seeded mistake, or "none".
 
@@ -194,7 +192,7 @@ IsSeenTo ==
 enlist(n) ==
   /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
   /\ IsSeenTo
-  /\ \E hurries \in {TRUE, Hurries} :
+  /\ \E hurries \in BOOLEAN :
      LET t == Head(chain[n])
      IN /\ hurries => Has(word, {"LOCKED"}) \/ CvBug = "enlists_alone"
         /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head, !.is_notified = TRUE]]
@@ -325,12 +323,6 @@ CvNoLostWakeup ==
 NoLostNotification ==
   NotifyAll /\ (\A n \in Notifiers : stage[n] = "told") =>
     \A t \in Waiters \ (Outsiders \cap Hasty) : place[t] # "queued"
-
-\* With Hurries: who has been notified depends on nobody that has been called and has no core: while it sleeps in the dugout, somebody sits
-\* awake, or the next release hears that there is a rush.
-NotifiedAreSeenTo ==
-  (\E t \in Sleepers : node[t].is_notified) =>
-    Has(word, {"RUSH", "LATCHED"}) \/ IsAnybodyUp(word) \/ At({"rush"}) # {}
 
 \* I6
 InviteIsUnlatched == (\E n \in Notifiers : stage[n] = "enlist") /\ IsAlone(word) => ~Has(word, {"LATCHED"})

@@ -48,8 +48,9 @@
 //!
 //! # Promises
 //! No spurious return: a wait ends with a notification or its deadline. Oldest first. Nobody is woken by a notifier that
-//! holds the lock, but who has no lock or a node that fits into no word. After a notification of several, all that have been notified are served while releases or notifications go on, whether or not the others get a core. A waiter that has been notified
-//! acquires its lock without a deadline, with the lock's promises; one called alone as any arrival, on a far stack with
+//! holds the lock, but who has no lock or a node that fits into no word. When several have been notified at once, and nobody
+//! sleeps for the lock alone, all are served whether or not one of them that has been woken gets a core. A waiter that has been
+//! notified acquires its lock without a deadline, with the lock's promises; one called alone as any arrival, on a far stack with
 //! what the lock's Limits say. The list's lock is a flagship, so a thread with real-time priority waits for its holder
 //! asleep. Conformance: `condvar_wakes_all_and_loses_none`, `condvar_wakes_nobody_into_the_lock`, `condvar_timeouts_race_with_notifications`,
 //! `condvar_outsiders_acquire_by_themselves`, `condvar_waits_for_no_thread_without_a_core`, `a_notified_waiter_is_one_contender_of_many`, `condvar_under_priorities`.
