@@ -11,8 +11,7 @@
 //! |---|---|---|---|---|
 //! | next, prev, tail, skipped | sleeper | latch holder | nobody | nobody |
 //! | core | sleeper | latch holder reads | caller reads | nobody |
-//! | is_called | sleeper | latch holder writes, sleeper reads under the latch | caller writes; sleeper reads under the latch | sleeper |
-//! | is_notified | sleeper | latch holder reads | caller reads | nobody |
+//! | is_called | sleeper | latch holder writes, sleeper reads under the latch | sleeper reads under the latch | sleeper |
 //! | grant | sleeper | sleeper reads | caller writes once; sleeper reads | sleeper |
 //! | label | sleeper | nobody | nobody | nobody |
 //!
@@ -37,11 +36,6 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 const WAITING: u32 = 0;
 const CALLED: u32 = 1;
 
-/// How a sleeper has been called.
-const NOT: u32 = 0;
-const TO_A_SEAT: u32 = 1;
-const ALONE: u32 = 2;
-
 /// How often the oldest sleeper may be passed over for one on a better core. Part of the stated bound on waiting.
 pub(super) const MOST_SKIPS: u32 = 8;
 
@@ -65,7 +59,6 @@ pub(super) struct Node<P: Platform> {
     core: P::U32,
     skipped: P::U32,
     label: UnsafeCell<[u64; 2]>,
-    is_notified: bool,
 }
 
 // The profiler finds one by the other.
@@ -74,17 +67,7 @@ const _: () = assert!(offset_of!(Node<crate::Hardware>, label) == 40);
 const _: () = assert!(align_of::<Node<crate::Hardware>>() == 1 << NODE_ALIGN_BITS);
 
 impl<P: Platform> Node<P> {
-    /// Of a thread that goes to sleep by itself.
     pub(super) fn new() -> Self {
-        Self::of(false)
-    }
-
-    /// Of a thread that has been notified: it depends on no other that has been called.
-    pub(super) fn of_waiter() -> Self {
-        Self::of(true)
-    }
-
-    fn of(is_notified: bool) -> Self {
         let null = || AtomicPointer::new(ptr::null_mut());
         let zero = || P::U32::new(0);
         Node {
@@ -96,7 +79,6 @@ impl<P: Platform> Node<P> {
             core: zero(),
             skipped: zero(),
             label: UnsafeCell::new([0; 2]),
-            is_notified,
         }
     }
 
@@ -135,7 +117,7 @@ impl<P: Platform> Node<P> {
         self.prev.store(ptr::null_mut(), Relaxed);
         self.tail.store(ptr::null_mut(), Relaxed);
         self.grant.store(WAITING, Relaxed);
-        self.is_called.store(NOT, Relaxed);
+        self.is_called.store(0, Relaxed);
         self.skipped.store(0, Relaxed);
         self.core.store(P::current_core(), Relaxed);
         Some(state.with_head(pack(self)))
@@ -157,17 +139,7 @@ impl<P: Platform> Node<P> {
 
     /// Whether somebody has called this node; asked and answered under the latch.
     pub(super) fn is_called(&self) -> bool {
-        self.is_called.load(Relaxed) != NOT
-    }
-
-    /// Whether its thread has been notified.
-    pub(super) fn is_notified(&self) -> bool {
-        self.is_notified
-    }
-
-    /// Whether it has been granted without a seat: asked by its thread, once it has been granted.
-    pub(super) fn is_alone(&self) -> bool {
-        self.is_called.load(Relaxed) == ALONE
+        self.is_called.load(Relaxed) == 1
     }
 
     fn core(&self) -> u32 {
@@ -180,12 +152,7 @@ impl<P: Platform> Node<P> {
     }
 
     pub(super) fn call(&self) {
-        self.is_called.store(TO_A_SEAT, Relaxed);
-    }
-
-    /// Calls it without a seat: it acquires as any arrival. It is off the list, or was in none, and not granted yet.
-    pub(super) fn call_alone(&self) {
-        self.is_called.store(ALONE, Relaxed);
+        self.is_called.store(1, Relaxed);
     }
 
     /// Tells a called sleeper so. The node may be gone as soon as the store is done; the wake uses its address only.
