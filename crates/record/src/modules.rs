@@ -23,7 +23,7 @@ use core::{ptr, slice};
 pub(crate) use elf::Module;
 use elf::{LinkMap, module, program_headers, stamp, unwind_tables};
 use framehop::{MustNotAllocateDuringUnwind, Unwinder as _, UnwinderNative};
-use ondeck_core::kernel;
+use ondeck_core::{Hardware, Platform as _, kernel};
 use std::ffi::CString;
 use std::sync::OnceLock;
 use std::vec::Vec;
@@ -273,15 +273,16 @@ pub(crate) fn look(address: u64) -> AddressLookup {
 
 /// Adds modules to those that are known, in the place of what was there before. False if somebody else is at it for long.
 fn add(modules: &[Module]) -> bool {
-    const TURNS: u32 = 1000;
     const MOST_REPLACED: u32 = 2000;
-    let mut left = TURNS;
+    /// Two threads may be the first at a lock of a new library, and the look that fails here leaves that lock without a name.
+    /// The other may have lost its core. Or it is this very thread, which a signal has interrupted: so not for ever.
+    const MOST_YIELDS: u32 = 10_000;
+    let mut yields = 0..MOST_YIELDS;
     while IS_ADDING.swap(true, Acquire) {
-        left -= 1;
-        if left == 0 {
+        if yields.next().is_none() {
             return false;
         }
-        core::hint::spin_loop();
+        Hardware::yield_now();
     }
     // Never freed, so there is an end to it: a program that loads and closes libraries for ever keeps its memory.
     let is_too_much = N_REPLACED.fetch_add(1, Relaxed) >= MOST_REPLACED;
@@ -535,6 +536,23 @@ pub(crate) mod tests {
             let there = modules.iter().filter(|module| in_time::plain(module.start) == image.start());
             let there: Vec<_> = there.map(|module| (in_time::module(module.start), module.path.to_str())).collect();
             assert_eq!(there, [(0, Some("/a/one")), (1, Some("/another")), (2, Some("/a/third"))]);
+        });
+    }
+
+    /// Two threads are the first at a lock of a new library, and one of them adds the library.
+    #[test]
+    fn who_adds_waits_for_another_who_does() {
+        in_its_own_process("modules::tests::who_adds_waits_for_another_who_does", |_| {
+            IS_ADDING.store(true, Release);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(std::time::Duration::from_micros(500));
+                    IS_ADDING.store(false, Release);
+                });
+                assert!(add(&[]));
+            });
+            IS_ADDING.store(true, Release);
+            assert!(!add(&[]), "not for ever");
         });
     }
 
