@@ -3,7 +3,8 @@
    header.
 
    MODELLED. The word: the head of the dugout and all flags but HOT and ROOM. The nodes: next, prev, the anchor's tail
-   (links towards newer sleepers are filled in lazily, as by `Node::link`), is_called, grant, skipped. Deadlines. Fair
+   (links towards newer sleepers are filled in lazily, as by `Node::link`), is_called, grant, skipped, whether its thread
+   has been notified. A sleeper that is called alone, without a seat: its node keeps is_alone until it is up. Deadlines. Fair
    and other releases. Wakes without cause. A wake is a step of its own after the write that makes it due, and by
    address. The memory: each thread owns a share of the lock, which it gives up with the releasing write of its last
    acquisition or, if that one timed out, with its return; with the last share the lock is gone.
@@ -34,6 +35,9 @@
    | liveness           | 2 x 2, all features                        | 2 593   |
    | liveness_three     | 3 x 1, all features                        | 14 273  |
    | served             | 1 x 1 and 2 x any number, no deadlines     | 7 878   |
+   | safety_rush        | 3 x 2, notified, nobody finds it still     | 55 720  |
+   | safety_rush_four   | 4 x any number, notified, no deadlines     | 22 108  |
+   | liveness_rush      | 3 x 1, all features, notified              | 13 349  |
 
    WHO IS SERVED. Time being a choice, a bound in time becomes "sooner or later". `served` shows it where nobody finds
    the lock still. Beyond a fair scheduler it takes two things, which time would give. An arrival must win a race to join
@@ -56,6 +60,7 @@ CONSTANTS
   Spins,        \* P::may_spin: whether there is more than one core.
   Still,        \* Whether an occupant may find that the lock has not been released for long: then it naps, or cedes.
   Hot,          \* Whether somebody may decline a free lock because it is hot.
+  Rushes,       \* Whether a sleeper may be one that has been notified, as if a notifier had pushed it.
   Spurious,     \* Whether sleepers may wake without cause.
   Rotation,     \* "any": each look at the clock may find a rotation due or not; "clock": it is due from `rotate` until
                 \* the next call, and so is a request; "never": neither falls due.
@@ -69,17 +74,20 @@ VARIABLES
   notes,  \* what each thread knows for itself: past (its deadline), called to its seat, asked, napped,
           \* retired (it has left a seat beside a call)
   called, \* whom a thread has called and must still grant or wake
+  behind, \* whom it has called after that one, in a rush
   left,   \* acquisitions that a thread has not finished
   due     \* whether the dugout has not rotated for a while; only with Rotation = "clock"
 
-vars == <<word, node, pc, notes, called, left, due>>
+vars == <<word, node, pc, notes, called, behind, left, due>>
 
-Flags == {"LATCHED", "DECK", "SECOND", "FLIGHT", "FAIR", "PASSED", "NAPPING", "ALARM", "LOCKED"}
+Flags == {"RUSH", "LATCHED", "DECK", "SECOND", "FLIGHT", "FAIR", "PASSED", "NAPPING", "ALARM", "LOCKED"}
 
-Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_granted |-> FALSE, skipped |-> 0]
+Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_alone |-> FALSE, is_notified |-> FALSE,
+          is_granted |-> FALSE, skipped |-> 0]
 
 Bugs == {"none", "claims_when_due", "ignores_vacant", "drops_the_call", "leaves_although_called",
-         "touches_after_release", "naps_quietly", "calls_twice", "rises_quietly", "leaves_quietly"}
+         "touches_after_release", "naps_quietly", "calls_twice", "rises_quietly", "leaves_quietly",
+         "hurries_to_a_seat", "unlatches_quietly"}
 
 ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
        /\ Rotation \in {"any", "clock", "never"}
@@ -98,13 +106,14 @@ IsAnybodyUp(w) == Has(w, {"SECOND"}) \/ (Has(w, {"DECK"}) /\ ~Has(w, {"FLIGHT"})
 IsVacant(w)    == HasSleepers(w) /\ ~Has(w, {"DECK"})
 
 \* Of whatever a compare-exchange writes: the alarm is set if something is asked of the next release, and else off.
-Asks(w)  == Has(w, {"FAIR", "NAPPING"}) \/ IsVacant(w)
-Heard(w) == CASE Bug = "ignores_vacant" -> Has(w, {"FAIR", "NAPPING"})
-              [] Bug = "naps_quietly"   -> Has(w, {"FAIR"}) \/ IsVacant(w)
+Asks(w)  == Has(w, {"FAIR", "NAPPING", "RUSH"}) \/ IsVacant(w)
+Heard(w) == CASE Bug = "ignores_vacant" -> Has(w, {"FAIR", "NAPPING", "RUSH"})
+              [] Bug = "naps_quietly"   -> Has(w, {"FAIR", "RUSH"}) \/ IsVacant(w)
               [] OTHER                  -> Asks(w)
 Alarmed(w) == IF Heard(w) THEN With(w, {"ALARM"}) ELSE Without(w, {"ALARM"})
 
 Released(w) == Without(w, {"LOCKED"})
+Vacated(w)  == Without(w, {"LOCKED"} \cup IF HasSleepers(w) THEN {} ELSE {"RUSH"})
 Passed(w)   == With(w, {"PASSED"})
 OneSeatLess(w) == Without(w, IF Has(w, {"SECOND"}) THEN {"SECOND"} ELSE {"DECK"})
 AtBat(w) == OneSeatLess(Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING"}))
@@ -151,7 +160,8 @@ Unlinked(nodes, n) ==
               ELSE LET joined == [nodes EXCEPT ![newer].next = older]
                    IN IF older = Nobody THEN [joined EXCEPT ![head].tail = newer]
                       ELSE [joined EXCEPT ![older].prev = newer]
-  IN [rest EXCEPT ![n] = [Blank EXCEPT !.is_called = nodes[n].is_called]]
+  IN [rest EXCEPT ![n] = [Blank EXCEPT !.is_called = nodes[n].is_called, !.is_alone = nodes[n].is_alone,
+                                       !.is_notified = nodes[n].is_notified]]
 
 WordWithout(nodes, n) == IF n = word.head THEN [word EXCEPT !.head = nodes[n].next] ELSE word
 
@@ -164,6 +174,7 @@ Init ==
   /\ pc = [t \in Threads |-> "idle"]
   /\ notes = [t \in Threads |-> {}]
   /\ called = [t \in Threads |-> Nobody]
+  /\ behind = [t \in Threads |-> Nobody]
   /\ left = [t \in Threads |-> MaxAcquires]
   /\ due = FALSE
 
@@ -172,7 +183,7 @@ Goes(t, place) == pc' = [pc EXCEPT ![t] = place]
 Notes(t, note) == notes' = [notes EXCEPT ![t] = @ \cup {note}]
 Writes(w)      == word' = Alarmed(w)
 Flips(w)       == word' = w  \* By a read-modify-write that compares nothing.
-OnlyWord       == UNCHANGED <<node, called, left, due>>
+OnlyWord       == UNCHANGED <<node, called, behind, left, due>>
 
 LeftAfter(t) == IF t \in Endless THEN left[t] ELSE left[t] - 1
 Counts(t)    == left' = [left EXCEPT ![t] = LeftAfter(t)]
@@ -188,7 +199,7 @@ Enters(t) ==
 Releases(t, place) ==
   /\ Counts(t)
   /\ Goes(t, IF place = "idle" THEN Resting(t, LeftAfter(t)) ELSE place)
-  /\ UNCHANGED <<node, notes, called, due>>
+  /\ UNCHANGED <<node, notes, called, behind, due>>
 
 \* t returns without the lock.
 GivesUp(t) ==
@@ -232,7 +243,7 @@ return(t) ==
   /\ Has(word, {"LOCKED"}) \/ (Hot /\ Has(word, {"DECK"}))
   /\ Knows(t, "past")
   /\ GivesUp(t)
-  /\ UNCHANGED <<word, node, called, due>>
+  /\ UNCHANGED <<word, node, called, behind, due>>
 
 \* plan::arrival says Claim.
 look(t) ==
@@ -260,10 +271,11 @@ enqueue(t) ==
   /\ MustWait(t)
   /\ t \in Timed => ~Has(word, {"LATCHED"})
   /\ Has(word, {"DECK"}) \/ (IsVacant(word) /\ MayBeDue)
-  /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head]]
-  /\ Writes([word EXCEPT !.head = t])
+  /\ \E is_notified \in {FALSE, Rushes /\ Has(word, {"LOCKED"})} :
+       /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head, !.is_notified = is_notified]]
+       /\ Writes(With([word EXCEPT !.head = t], IF is_notified THEN {"RUSH"} ELSE {}))
   /\ Goes(t, "asleep")
-  /\ UNCHANGED <<notes, called, left, due>>
+  /\ UNCHANGED <<notes, called, behind, left, due>>
 
 -----------------------------------------------------------------------------------------------------------------
 (* On deck: deck.rs. *)
@@ -333,7 +345,7 @@ leave(t) ==
   /\ Knows(t, "past") \/ Retires(t)
   /\ IF Bug = "leaves_quietly" THEN Flips(LeftBehind(word)) ELSE Writes(LeftBehind(word))
   /\ IF Knows(t, "past") THEN GivesUp(t) ELSE Goes(t, "slow") /\ notes' = [notes EXCEPT ![t] = {"retired"}] /\ UNCHANGED left
-  /\ UNCHANGED <<node, called, due>>
+  /\ UNCHANGED <<node, called, behind, due>>
 
 show_up(t) ==
   /\ pc[t] = "show_up"
@@ -362,6 +374,7 @@ MayCall ==
   /\ HasSleepers(word) /\ ~Has(word, {"LATCHED", "NAPPING"})
   /\ Has(word, {"FLIGHT", "SECOND"}) => Bug = "calls_twice"
 Hands(is_fair) == Gives(is_fair) /\ (MayCall \/ Has(word, {"DECK"}))
+MayHurry == Has(word, {"RUSH"}) /\ HasSleepers(word) /\ ~Has(word, {"LATCHED"})
 CanCallUp == IsVacant(word) /\ ~Has(word, {"LATCHED"}) /\ Bug # "ignores_vacant"
 
 pass_on(t, is_fair) ==
@@ -378,13 +391,19 @@ pass(t, is_fair) ==
 
 rouse(t, is_fair) ==
   /\ InReleaseSlow(t, is_fair)
-  /\ ~Hands(is_fair) /\ Has(word, {"NAPPING"})
+  /\ ~Hands(is_fair) /\ ~MayHurry /\ Has(word, {"NAPPING"})
   /\ Writes(Without(Released(word), {"NAPPING"}))
   /\ Releases(t, "wake_deck")
 
+hurry(t, is_fair) ==
+  /\ InReleaseSlow(t, is_fair)
+  /\ ~Hands(is_fair) /\ MayHurry
+  /\ Writes(With(Without(Released(word), {"NAPPING", "RUSH"}), {"LATCHED"}))
+  /\ Releases(t, IF Has(word, {"NAPPING"}) THEN "wake_and_call" ELSE "call_beside")
+
 call_up(t, is_fair) ==
   /\ InReleaseSlow(t, is_fair)
-  /\ ~Hands(is_fair) /\ ~Has(word, {"NAPPING"}) /\ CanCallUp
+  /\ ~Hands(is_fair) /\ ~MayHurry /\ ~Has(word, {"NAPPING"}) /\ CanCallUp
   /\ Writes(With(Released(word), {"LATCHED"}))
   /\ Releases(t, "call")
 
@@ -395,8 +414,8 @@ vacate(t, is_fair) ==
      /\ Flips(Released(word))
      /\ Releases(t, IF Bug = "touches_after_release" THEN "touch" ELSE "idle")
   \/ /\ InReleaseSlow(t, is_fair)
-     /\ ~Hands(is_fair) /\ ~Has(word, {"NAPPING"}) /\ ~CanCallUp
-     /\ Writes(Released(word))
+     /\ ~Hands(is_fair) /\ ~MayHurry /\ ~Has(word, {"NAPPING"}) /\ ~CanCallUp
+     /\ Writes(Vacated(word))
      /\ Releases(t, "idle")
 
 \* Seeded: the release looks at the word once more after its addition.
@@ -406,34 +425,40 @@ touch(t) ==
   /\ UNCHANGED <<word, notes>> /\ OnlyWord
 
 wake_deck(t) ==
-  /\ pc[t] = "wake_deck"
-  /\ pc' = [u \in Threads |-> IF u = t THEN Resting(t, left[t]) ELSE IF pc[u] = "nap" THEN "rise" ELSE pc[u]]
+  /\ pc[t] \in {"wake_deck", "wake_and_call"}
+  /\ LET next == IF pc[t] = "wake_and_call" THEN "call_beside" ELSE Resting(t, left[t])
+     IN pc' = [u \in Threads |-> IF u = t THEN next ELSE IF pc[u] = "nap" THEN "rise" ELSE pc[u]]
   /\ UNCHANGED <<word, notes>> /\ OnlyWord
 
 -----------------------------------------------------------------------------------------------------------------
 (* Under the latch: calls.rs. *)
 
-\* The sleeper u has seen its grant.
+\* The sleeper u has seen its grant. Who has been called alone is an arrival again.
 GetsUp(u) == node' = [node EXCEPT ![u] = Blank]
+Up(u) == IF node[u].is_alone THEN "slow" ELSE "show_up"
 IsGranted(u) == pc[u] \in {"asleep", "await_grant"} /\ node[u].is_granted
 
 \* Node::choose: the oldest, unless one of the others slept on a better core.
 OlderThan(list, c) == {u \in {list[i] : i \in DOMAIN list} :
                          \E i, j \in DOMAIN list : list[i] = c /\ list[j] = u /\ i < j}
 
+\* With a seat, but in a rush only if both are empty. Another one that t has called before is granted then.
 detach_called(t) ==
-  /\ pc[t] = "call"
+  /\ pc[t] \in {"call", "call_beside"}
   /\ LET list == Dugout
          nodes == Linked(list)
+         is_alone == pc[t] = "call_beside" /\ Has(word, {"DECK"}) /\ Bug # "hurries_to_a_seat"
      IN \E c \in {list[i] : i \in DOMAIN list} :
           /\ \A u \in OlderThan(list, c) : nodes[u].skipped < MostSkips
-          /\ LET marked == [u \in Threads |-> IF u = c THEN [nodes[u] EXCEPT !.is_called = TRUE, !.skipped = 0]
-                                             ELSE IF u \in OlderThan(list, c) THEN [nodes[u] EXCEPT !.skipped = @ + 1]
-                                             ELSE nodes[u]]
+          /\ LET marked == [u \in Threads |->
+                              IF u = c THEN [nodes[u] EXCEPT !.is_called = TRUE, !.is_alone = is_alone, !.skipped = 0]
+                              ELSE IF u \in OlderThan(list, c) THEN [nodes[u] EXCEPT !.skipped = @ + 1]
+                              ELSE nodes[u]]
              IN node' = Unlinked(marked, c)
-          /\ Writes(Called(WordWithout(nodes, c)))
-          /\ called' = [called EXCEPT ![t] = c]
-  /\ Goes(t, "grant")
+          /\ Writes(IF is_alone THEN Unlatched(WordWithout(nodes, c)) ELSE Called(WordWithout(nodes, c)))
+          /\ IF called[t] = Nobody
+             THEN called' = [called EXCEPT ![t] = c] /\ Goes(t, IF pc[t] = "call" THEN "grant" ELSE "rush") /\ UNCHANGED behind
+             ELSE behind' = [behind EXCEPT ![t] = c] /\ Goes(t, "grant") /\ UNCHANGED called
   /\ due' = FALSE
   /\ UNCHANGED <<notes, left>>
 
@@ -446,40 +471,70 @@ detach_self(t) ==
         /\ IF MustCall(rest) /\ Bug # "drops_the_call"
            THEN Writes(rest) /\ Goes(t, "call") /\ UNCHANGED <<notes, left>>
            ELSE Writes(Unlatched(rest)) /\ GivesUp(t)
-  /\ UNCHANGED <<called, due>>
+  /\ UNCHANGED <<called, behind, due>>
 
 detach(t) == detach_called(t) \/ detach_self(t)
 
+\* In a rush, after a call of one that has been notified: another, while the lock is free. Else the next release goes on with
+\* the rush, unless somebody sits awake.
+MayGoOn == HasSleepers(word) /\ ~Has(word, {"LATCHED"})
+GoesOnWithRush(t) == MayGoOn /\ node[called[t]].is_notified /\ ~Has(word, {"LOCKED"})
+
+latch_in_a_rush(t) ==
+  /\ pc[t] = "rush" /\ GoesOnWithRush(t)
+  /\ Writes(With(word, {"LATCHED"}))
+  /\ Goes(t, "call_beside")
+  /\ UNCHANGED notes /\ OnlyWord
+
+end_rush(t) ==
+  /\ pc[t] = "rush" /\ ~GoesOnWithRush(t)
+  /\ IF MayGoOn /\ ~IsAnybodyUp(word) THEN Writes(With(word, {"RUSH"})) ELSE UNCHANGED word
+  /\ Goes(t, "grant")
+  /\ UNCHANGED notes /\ OnlyWord
+
 \* The wait of a sleeper has timed out. Whether it has been called is settled while it holds the latch.
-latch(t) ==
+latch_self(t) ==
   /\ pc[t] = "asleep" /\ Knows(t, "past")
   /\ ~Has(word, {"LATCHED"})
   /\ Flips(With(word, {"LATCHED"}))
   /\ Goes(t, IF node[t].is_called /\ Bug # "leaves_although_called" THEN "unlatch" ELSE "detach")
   /\ UNCHANGED notes /\ OnlyWord
 
+latch(t) == latch_self(t) \/ latch_in_a_rush(t)
+
+\* Called already, perhaps without a seat: then it calls another if nobody else would, before it waits for its own grant.
 unlatch(t) ==
   /\ pc[t] = "unlatch"
-  /\ Flips(Without(word, {"LATCHED"}))
-  /\ IF node[t].is_granted THEN Goes(t, "show_up") /\ GetsUp(t) ELSE Goes(t, "await_grant") /\ UNCHANGED node
-  /\ UNCHANGED <<notes, called, left, due>>
+  /\ IF MustCall(word) /\ Bug # "unlatches_quietly"
+     THEN Goes(t, "call") /\ Notes(t, "awaits") /\ UNCHANGED <<word, node>>
+     ELSE /\ Writes(Unlatched(word))
+          /\ IF node[t].is_granted THEN Goes(t, Up(t)) /\ GetsUp(t) ELSE Goes(t, "await_grant") /\ UNCHANGED node
+          /\ UNCHANGED notes
+  /\ UNCHANGED <<called, behind, left, due>>
 
 grant(t) ==
   /\ pc[t] = "grant"
   /\ node' = [node EXCEPT ![called[t]].is_granted = TRUE]
   /\ Goes(t, "wake_sleeper")
-  /\ UNCHANGED <<word, notes, called, left, due>>
+  /\ UNCHANGED <<word, notes, called, behind, left, due>>
 
 wake_sleeper(t) ==
   /\ pc[t] = "wake_sleeper"
   /\ LET n_left == IF Knows(t, "past") THEN LeftAfter(t) ELSE left[t]
          wakes == IsGranted(called[t])
-     IN /\ left' = [left EXCEPT ![t] = n_left]
-        /\ pc' = [u \in Threads |-> IF u = t THEN Resting(t, n_left)
-                                    ELSE IF wakes /\ u = called[t] THEN "show_up" ELSE pc[u]]
-        /\ IF wakes THEN GetsUp(called[t]) ELSE UNCHANGED node
-  /\ notes' = [notes EXCEPT ![t] = {}]
-  /\ called' = [called EXCEPT ![t] = Nobody]
+         is_over == behind[t] = Nobody
+         awaits == is_over /\ Knows(t, "awaits")
+         GoesTo == IF ~is_over THEN "rush"
+                   ELSE IF awaits THEN IF node[t].is_granted THEN Up(t) ELSE "await_grant"
+                   ELSE Resting(t, n_left)
+     IN /\ left' = IF is_over /\ ~awaits THEN [left EXCEPT ![t] = n_left] ELSE left
+        /\ pc' = [u \in Threads |-> IF u = t THEN GoesTo ELSE IF wakes /\ u = called[t] THEN Up(u) ELSE pc[u]]
+        /\ node' = [u \in Threads |-> IF (wakes /\ u = called[t]) \/ (u = t /\ awaits /\ node[t].is_granted) THEN Blank
+                                      ELSE node[u]]
+        /\ notes' = IF ~is_over THEN notes
+                    ELSE [notes EXCEPT ![t] = IF awaits THEN @ \ {"awaits"} ELSE {}]
+  /\ called' = [called EXCEPT ![t] = behind[t]]
+  /\ behind' = [behind EXCEPT ![t] = Nobody]
   /\ UNCHANGED <<word, due>>
 
 -----------------------------------------------------------------------------------------------------------------
@@ -489,8 +544,8 @@ wake_sleeper(t) ==
 time_out(t) ==
   /\ Knows(t, "past")
   /\ \/ pc[t] = "nap" /\ Goes(t, "rise") /\ UNCHANGED node
-     \/ pc[t] = "asleep" /\ node[t].is_granted /\ Goes(t, "show_up") /\ GetsUp(t)
-  /\ UNCHANGED <<word, notes, called, left, due>>
+     \/ pc[t] = "asleep" /\ node[t].is_granted /\ Goes(t, Up(t)) /\ GetsUp(t)
+  /\ UNCHANGED <<word, notes, called, behind, left, due>>
 
 expire(t) ==
   /\ t \in Timed /\ ~Knows(t, "past")
@@ -502,13 +557,13 @@ expire(t) ==
 spurious(t) ==
   /\ Spurious
   /\ \/ pc[t] = "nap" /\ Goes(t, "rise") /\ UNCHANGED node
-     \/ IsGranted(t) /\ Goes(t, "show_up") /\ GetsUp(t)
-  /\ UNCHANGED <<word, notes, called, left, due>>
+     \/ IsGranted(t) /\ Goes(t, Up(t)) /\ GetsUp(t)
+  /\ UNCHANGED <<word, notes, called, behind, left, due>>
 
 rotate ==
   /\ Rotation = "clock" /\ ~due
   /\ due' = TRUE
-  /\ UNCHANGED <<word, node, pc, notes, called, left>>
+  /\ UNCHANGED <<word, node, pc, notes, called, behind, left>>
 
 -----------------------------------------------------------------------------------------------------------------
 
@@ -523,8 +578,9 @@ Step(t) ==
   \/ accept(t) \/ take(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ wake_other(t) \/ leave(t) \/ show_up(t)
   \/ burn(t) \/ touch(t) \/ wake_deck(t)
   \/ \E is_fair \in {FALSE, FairRelease} :
-       pass_on(t, is_fair) \/ pass(t, is_fair) \/ rouse(t, is_fair) \/ call_up(t, is_fair) \/ vacate(t, is_fair)
-  \/ detach(t) \/ latch(t) \/ unlatch(t) \/ grant(t) \/ wake_sleeper(t) \/ time_out(t)
+       pass_on(t, is_fair) \/ pass(t, is_fair) \/ rouse(t, is_fair) \/ hurry(t, is_fair) \/ call_up(t, is_fair)
+       \/ vacate(t, is_fair)
+  \/ detach(t) \/ latch(t) \/ end_rush(t) \/ unlatch(t) \/ grant(t) \/ wake_sleeper(t) \/ time_out(t)
 
 AllDone == \A t \in Threads : pc[t] = "done"
 Terminated == AllDone /\ UNCHANGED vars
@@ -553,16 +609,16 @@ Symmetry == Permutations(Endless) \cup Permutations(Threads \ Endless)
 At(places) == {t \in Threads : pc[t] \in places}
 
 Places == {"idle", "slow", "claim", "deck", "nap", "rise", "wake_other", "asleep", "detach", "unlatch", "await_grant",
-           "show_up", "inside", "burnt", "call", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
+           "show_up", "inside", "burnt", "call", "call_beside", "wake_and_call", "rush", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
 
 TypeOk ==
   /\ word \in [head : Threads \cup {Nobody}, flags : SUBSET Flags]
   /\ \A t \in Threads :
        /\ node[t] \in [next : Threads \cup {Nobody}, prev : Threads \cup {Nobody}, tail : Threads \cup {Nobody},
-                       is_called : BOOLEAN, is_granted : BOOLEAN, skipped : 0..MostSkips]
+                       is_called : BOOLEAN, is_alone : BOOLEAN, is_notified : BOOLEAN, is_granted : BOOLEAN, skipped : 0..MostSkips]
        /\ pc[t] \in Places
-       /\ notes[t] \subseteq {"past", "called", "asked", "napped", "retired"}
-       /\ called[t] \in Threads \cup {Nobody}
+       /\ notes[t] \subseteq {"past", "called", "asked", "napped", "retired", "awaits"}
+       /\ called[t] \in Threads \cup {Nobody} /\ behind[t] \in Threads \cup {Nobody}
        /\ left[t] \in 0..MaxAcquires
   /\ due \in BOOLEAN
 
@@ -575,7 +631,8 @@ LockedIsExact == Cardinality(Holders) + AsNumber(Has(word, {"PASSED"})) = AsNumb
 
 \* I4, and what the other flags say of the seats.
 Occupants == At({"deck", "nap", "rise", "wake_other"})
-OnTheWay == At({"show_up"}) \cup {t \in At({"asleep", "unlatch", "await_grant"}) : node[t].is_called}
+IsInDugout(t) == pc[t] \in {"asleep", "unlatch", "await_grant"} \/ Knows(t, "awaits")
+OnTheWay == At({"show_up"}) \cup {t \in Threads : IsInDugout(t) /\ node[t].is_called /\ ~node[t].is_alone}
 SeatsAre(on_the_way) ==
   /\ Cardinality(Occupants \cup on_the_way) = AsNumber(Has(word, {"DECK"})) + AsNumber(Has(word, {"SECOND"}))
   /\ Cardinality(on_the_way) = AsNumber(Has(word, {"FLIGHT"}))
@@ -590,8 +647,8 @@ OneStays == Has(word, {"SECOND"}) /\ ~Has(word, {"PASSED"}) =>
 
 \* I6
 Latched ==
-  /\ Cardinality(At({"call", "detach", "unlatch"})) = AsNumber(Has(word, {"LATCHED"}))
-  /\ At({"call", "detach"}) # {} => HasSleepers(word)
+  /\ Cardinality(At({"call", "call_beside", "wake_and_call", "detach", "unlatch"})) = AsNumber(Has(word, {"LATCHED"}))
+  /\ At({"call", "call_beside", "wake_and_call", "detach"}) # {} => HasSleepers(word)
 
 \* The list is what the word leads to: each sleeper that has not been called, once; links towards newer sleepers are
 \* right from the anchor on.
@@ -609,9 +666,10 @@ Sleepers == {t \in At({"asleep", "detach"}) : ~node[t].is_called}
 DugoutIsDescribed == DugoutIs(Sleepers)
 
 \* A node is touched while its thread is in the frame that holds it, and granted once.
+IsCalledOnly(c) == IsInDugout(c) /\ node[c].is_called /\ ~node[c].is_granted
 NodesAreAlive ==
-  \A t \in At({"grant"}) :
-    LET c == called[t] IN pc[c] \in {"asleep", "unlatch", "await_grant"} /\ node[c].is_called /\ ~node[c].is_granted
+  /\ \A t \in At({"grant", "rush"}) : IsCalledOnly(called[t])
+  /\ \A t \in Threads : behind[t] # Nobody => IsCalledOnly(behind[t])
 
 \* I2: a free lock with sleepers has somebody who will act.
 SomebodyWillCall == HasSleepers(word) /\ ~Has(word, {"LOCKED"}) => Has(word, {"DECK", "LATCHED"})
@@ -623,20 +681,24 @@ AlarmIsHeard == Asks(word) /\ ~Has(word, {"PASSED"}) /\ At({"burnt"}) = {} => Ha
 \* Who naps is woken by the release of the holder, or somebody is about to.
 SomebodyWillRouse ==
   At({"nap"}) # {} => \/ Has(word, {"NAPPING"}) /\ Has(word, {"LOCKED"}) /\ ~Has(word, {"PASSED"})
-                     \/ At({"wake_deck", "wake_other"}) # {}
+                     \/ At({"wake_deck", "wake_other", "wake_and_call"}) # {}
+
+IsCalledBySomebody(t) ==
+  \/ \E u \in At({"rush", "call_beside", "grant", "wake_sleeper"}) : called[u] = t
+  \/ \E u \in Threads : behind[u] = t
 
 NoLostWakeup ==
   /\ SomebodyWillCall
   /\ SomebodyWillRouse
   /\ \A t \in At({"asleep", "await_grant"}) :
-       node[t].is_called => \E u \in At({"grant", "wake_sleeper"}) : called[u] = t
+       node[t].is_called => IsCalledBySomebody(t)
 
 \* With the last share the lock is gone. Who has made its releasing write may wake by address and do nothing else.
 IsFreed == \A t \in Threads : left[t] = 0
 NobodyTouchesFreed == IsFreed => \A t \in Threads : pc[t] \in {"wake_sleeper", "wake_deck", "done"}
 
 \* I7
-IsAtRest == AllDone => Without(word, {"ALARM"}) = [head |-> Nobody, flags |-> {}]
+IsAtRest == AllDone => Without(word, {"ALARM", "RUSH"}) = [head |-> Nobody, flags |-> {}]
 
 -----------------------------------------------------------------------------------------------------------------
 (* Liveness. *)

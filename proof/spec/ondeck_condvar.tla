@@ -29,15 +29,15 @@
 
    | config                   | waiters (with a deadline), notifiers                  | states |
    |---|---|---|
-   | safety                   | 2 (1), 1 of all, all features                         | 13 629 |
-   | safety_one_each          | 2 (1), 2 of one each, nobody asks                     | 21 730 |
-   | safety_three_waiters     | 3, 1 of all                                           | 23 578 |
-   | safety_outsider          | 1 and an outsider (1), 1 of all, all features         | 6 387  |
-   | safety_outsider_one_each | 1 and an outsider (1), 2 of one each, nobody asks     | 15 387 |
-   | safety_outsiders         | 1 and 2 outsiders, 1 of all                           | 9 965  |
-   | liveness                 | 2 (1), 1 of all                                       | 6 327  |
-   | liveness_outsider        | 1 and an outsider, 1 of all                           | 1 257  |
-   | liveness_outsider_late   | 1 and an outsider (1), 1 of all                       | 3 260  | *)
+   | safety                   | 2 (1), 1 of all, all features                         | 21 818 |
+   | safety_one_each          | 2 (1), 2 of one each, nobody asks                     | 48 038 |
+   | safety_three_waiters     | 3, 1 of all                                           | 80 258 |
+   | safety_outsider          | 1 and an outsider (1), 1 of all, all features         | 8 462  |
+   | safety_outsider_one_each | 1 and an outsider (1), 2 of one each, nobody asks     | 22 578 |
+   | safety_outsiders         | 1 and 2 outsiders, 1 of all                           | 12 120 |
+   | liveness                 | 2 (1), 1 of all                                       | 9 606  |
+   | liveness_outsider        | 1 and an outsider, 1 of all                           | 1 468  |
+   | liveness_outsider_late   | 1 and an outsider (1), 1 of all                       | 4 164  | *)
 
 EXTENDS ondeck
 
@@ -61,7 +61,7 @@ cv == <<stage, place, waiting, chain, list_lock, ready>>
 cv_vars == <<vars, cv>>
 
 CvBugs == {"none", "summons_the_leaving", "enlists_alone", "enlists_quietly", "grants_under_list_lock",
-           "invites_without_a_call", "forgets_the_grant"}
+           "invites_without_a_call", "forgets_the_grant", "invites_beside"}
 
 ASSUME /\ Threads = Waiters \cup Notifiers /\ Waiters \cap Notifiers = {} /\ Hasty \cup Outsiders \subseteq Waiters
        /\ Timed = {} /\ Endless = {} /\ MaxAcquires = 2
@@ -73,6 +73,7 @@ CvInit ==
   /\ pc = [t \in Threads |-> "idle"]
   /\ notes = [t \in Threads |-> {}]
   /\ called = [t \in Threads |-> Nobody]
+  /\ behind = [t \in Threads |-> Nobody]
   /\ left = [t \in Threads |-> IF t \in Waiters \ Outsiders THEN 2 ELSE 1]
   /\ due = FALSE
   /\ stage = [t \in Threads |-> "first"]
@@ -121,14 +122,15 @@ IsDetached(t) == \E n \in Notifiers : \E i \in DOMAIN chain[n] : chain[n][i] = t
 sleep(t) ==
   /\ pc[t] = "idle" /\ stage[t] = "waiting" /\ place[t] = "moving"
   /\ node[t].is_granted \/ ~IsDetached(t)
-  /\ IF node[t].is_granted THEN Goes(t, "show_up") /\ GetsUp(t) ELSE Goes(t, "asleep") /\ UNCHANGED node
-  /\ UNCHANGED <<word, notes, called, left, due, cv>>
+  /\ IF node[t].is_granted THEN Goes(t, Up(t)) /\ GetsUp(t) ELSE Goes(t, "asleep") /\ UNCHANGED node
+  /\ UNCHANGED <<word, notes, called, behind, left, due, cv>>
 
-\* An outsider looks at its grant, wherever its record is, and sleeps or acquires the lock next.
+\* An outsider, or who has been sent alone before it slept, looks at its grant, wherever its record is, and sleeps or acquires
+\* the lock next.
 sleep_outside(t) ==
-  /\ HasNoLock(t) /\ stage[t] = "waiting"
+  /\ (HasNoLock(t) \/ (place[t] = "alone" /\ pc[t] = "idle")) /\ stage[t] = "waiting"
   /\ IF node[t].is_granted THEN Reaches(t, "told") /\ GetsUp(t) ELSE Reaches(t, "sleeping") /\ UNCHANGED node
-  /\ UNCHANGED <<word, pc, notes, called, left, due, place, waiting, chain, list_lock, ready>>
+  /\ UNCHANGED <<word, pc, notes, called, behind, left, due, place, waiting, chain, list_lock, ready>>
 
 \* The deadline. It comes too late for who has been summoned, who then waits without one.
 withdraw(t) ==
@@ -185,66 +187,70 @@ GoesOn(n) == Reaches(n, NextStage(n))
 
 \* Somebody will call whoever is pushed.
 IsSeenTo ==
-  \/ Has(word, {"DECK", "LOCKED"}) \/ HasSleepers(word) \/ CvBug = "enlists_alone"
+  \/ Has(word, {"LOCKED"}) \/ ~IsAlone(word) \/ CvBug = "enlists_alone"
 
 enlist(n) ==
   /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
   /\ IsSeenTo
-  /\ LET t == Head(chain[n])
-     IN /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head]]
-        /\ LET pushed == [word EXCEPT !.head = t]
+  /\ \E hurries \in BOOLEAN :
+     LET t == Head(chain[n])
+     IN /\ hurries => Has(word, {"LOCKED"}) \/ CvBug = "enlists_alone"
+        /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head, !.is_notified = TRUE]]
+        /\ LET pushed == With([word EXCEPT !.head = t], IF hurries THEN {"RUSH"} ELSE {})
            IN IF CvBug = "enlists_quietly" THEN Flips(pushed) ELSE Writes(pushed)
         /\ Moves(t)
   /\ chain' = [chain EXCEPT ![n] = Tail(@)]
   /\ GoesOn(n)
-  /\ UNCHANGED <<notes, called, left, due, place, waiting, list_lock, ready>>
+  /\ UNCHANGED <<notes, called, behind, left, due, place, waiting, list_lock, ready>>
 
 invite(n) ==
   /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
-  /\ ~IsSeenTo
+  /\ ~IsSeenTo \/ (CvBug = "invites_beside" /\ ~Has(word, {"LOCKED"}))
   /\ LET t == Head(chain[n])
      IN /\ node' = [node EXCEPT ![t].is_called = TRUE]
         /\ Moves(t)
   /\ Writes(IF CvBug = "invites_without_a_call" THEN With(word, {"DECK"}) ELSE Called(word))
   /\ due' = FALSE
   /\ Reaches(n, "grant")
-  /\ UNCHANGED <<notes, called, left, place, waiting, chain, list_lock, ready>>
+  /\ UNCHANGED <<notes, called, behind, left, place, waiting, chain, list_lock, ready>>
 
 grant_invited(n) ==
-  /\ stage[n] = "grant" /\ ~HasNoLock(Head(chain[n]))
+  /\ stage[n] = "grant" /\ place[Head(chain[n])] # "alone"
   /\ node' = [node EXCEPT ![Head(chain[n])].is_granted = TRUE]
   /\ Reaches(n, "wake")
-  /\ UNCHANGED <<word, pc, notes, called, left, due, place, waiting, chain, list_lock, ready>>
+  /\ UNCHANGED <<word, pc, notes, called, behind, left, due, place, waiting, chain, list_lock, ready>>
 
 wake_invited(n) ==
-  /\ stage[n] = "wake" /\ ~HasNoLock(Head(chain[n]))
+  /\ stage[n] = "wake" /\ place[Head(chain[n])] # "alone"
   /\ LET t == Head(chain[n])
-     IN IF IsGranted(t) THEN Goes(t, "show_up") /\ GetsUp(t) ELSE UNCHANGED <<pc, node>>
+     IN IF IsGranted(t) THEN Goes(t, Up(t)) /\ GetsUp(t) ELSE UNCHANGED <<pc, node>>
   /\ chain' = [chain EXCEPT ![n] = Tail(@)]
   /\ GoesOn(n)
-  /\ UNCHANGED <<word, notes, called, left, due, place, waiting, list_lock, ready>>
+  /\ UNCHANGED <<word, notes, called, behind, left, due, place, waiting, list_lock, ready>>
 
-\* To an outsider; the word is not touched. The grant and the wake follow.
+\* To an outsider; and to anybody if the lock is free, but somebody has a seat or sleeps. The word is not touched. The grant and
+\* the wake follow.
 send_alone(n) ==
-  /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ HasNoLock(Head(chain[n]))
+  /\ stage[n] = "enlist" /\ chain[n] # <<>>
+  /\ HasNoLock(Head(chain[n])) \/ (~Has(word, {"LOCKED"}) /\ ~IsAlone(word) /\ CvBug # "invites_beside")
   /\ place' = [place EXCEPT ![Head(chain[n])] = "alone"]
   /\ Reaches(n, "grant")
   /\ UNCHANGED <<vars, waiting, chain, list_lock, ready>>
 
 grant_alone(n) ==
-  /\ stage[n] = "grant" /\ HasNoLock(Head(chain[n]))
+  /\ stage[n] = "grant" /\ place[Head(chain[n])] = "alone"
   /\ node' = [node EXCEPT ![Head(chain[n])].is_granted = CvBug # "forgets_the_grant"]
   /\ Reaches(n, "wake")
-  /\ UNCHANGED <<word, pc, notes, called, left, due, place, waiting, chain, list_lock, ready>>
+  /\ UNCHANGED <<word, pc, notes, called, behind, left, due, place, waiting, chain, list_lock, ready>>
 
 wake_alone(n) ==
-  /\ stage[n] = "wake" /\ HasNoLock(Head(chain[n]))
+  /\ stage[n] = "wake" /\ place[Head(chain[n])] = "alone"
   /\ LET t == Head(chain[n])
          wakes == stage[t] = "sleeping" /\ node[t].is_granted
      IN /\ stage' = [stage EXCEPT ![t] = IF wakes THEN "told" ELSE @, ![n] = NextStage(n)]
         /\ IF wakes THEN GetsUp(t) ELSE UNCHANGED node
   /\ chain' = [chain EXCEPT ![n] = Tail(@)]
-  /\ UNCHANGED <<word, pc, notes, called, left, due, place, waiting, list_lock, ready>>
+  /\ UNCHANGED <<word, pc, notes, called, behind, left, due, place, waiting, list_lock, ready>>
 
 -----------------------------------------------------------------------------------------------------------------
 
@@ -270,7 +276,7 @@ CvTypeOk ==
        /\ stage[t] \in {"first", "expecting", "waiting", "sleeping", "leaving", "notify", "unlock", "enlist", "grant",
                         "wake", "told"}
        /\ place[t] \in {"none", "queued", "leaving", "moving", "alone"}
-       /\ stage[t] = "sleeping" \/ place[t] = "alone" => HasNoLock(t)
+       /\ stage[t] = "sleeping" => HasNoLock(t) \/ place[t] = "alone"
        /\ \A i \in DOMAIN chain[t] : chain[t][i] \in Waiters
   /\ \A i \in DOMAIN waiting : waiting[i] \in Waiters
   /\ list_lock \in Threads \cup {Nobody} /\ ready \in BOOLEAN
@@ -283,17 +289,17 @@ IsInvited(t) == \E n \in Notifiers : IsAt(n, t)
 ListIsDescribed ==
   /\ {waiting[i] : i \in DOMAIN waiting} = {t \in Waiters : place[t] \in {"queued", "leaving"}}
   /\ Len(waiting) = Cardinality({waiting[i] : i \in DOMAIN waiting})
-  /\ \A t \in Waiters : IsDetached(t) => place[t] = (IF HasNoLock(t) /\ IsInvited(t) THEN "alone" ELSE "moving")
+  /\ \A t \in Waiters : IsDetached(t) => place[t] \in (IF IsInvited(t) THEN {"moving", "alone"} ELSE {"moving"})
   /\ \A n, m \in Notifiers : n # m => \A i \in DOMAIN chain[n], j \in DOMAIN chain[m] : chain[n][i] # chain[m][j]
 
 \* In the dugout or called, but not yet asleep: still inside, or on its way out.
 IsEarly(t) ==
   /\ place[t] = "moving" /\ (IsDetached(t) => IsInvited(t))
   /\ \/ left[t] = 2 /\ pc[t] \in {"inside", "burnt"}
-     \/ left[t] = 1 /\ stage[t] = "waiting" /\ pc[t] \in {"call", "grant", "wake_sleeper", "wake_deck", "idle"}
+     \/ left[t] = 1 /\ stage[t] = "waiting" /\ pc[t] \in {"call", "call_beside", "wake_and_call", "rush", "grant", "wake_sleeper", "wake_deck", "idle"}
 Early == {t \in Waiters : IsEarly(t)}
 
-CvSeatState == SeatsAre(OnTheWay \cup {t \in Early : node[t].is_called})
+CvSeatState == SeatsAre(OnTheWay \cup {t \in Early : node[t].is_called /\ ~node[t].is_alone})
 CvDugoutIsDescribed == DugoutIs(Sleepers \cup {t \in Early : ~node[t].is_called})
 
 \* A record is touched while its thread is in the frame that holds it.
@@ -301,7 +307,8 @@ CvNodesAreAlive ==
   LET IsAsleep(t) == (pc[t] = "asleep" \/ t \in Early) /\ node[t].is_called
       IsApart(t) == place[t] = "alone" /\ stage[t] \in {"waiting", "sleeping"}
       IsAlive(t) == (IsAsleep(t) \/ IsApart(t)) /\ ~node[t].is_granted
-  IN /\ \A t \in At({"grant"}) : IsAlive(called[t])
+  IN /\ \A t \in At({"grant", "rush"}) : IsAlive(called[t])
+     /\ \A t \in Threads : behind[t] # Nobody => IsAlive(behind[t])
      /\ \A n \in Notifiers : stage[n] = "grant" => IsAlive(Head(chain[n]))
      /\ \A t \in Waiters : IsDetached(t) /\ ~IsInvited(t) => stage[t] \in {"waiting", "sleeping"} /\ left[t] >= 1
 
@@ -309,8 +316,7 @@ CvNoLostWakeup ==
   /\ SomebodyWillCall
   /\ SomebodyWillRouse
   /\ \A t \in At({"asleep"}) :
-       node[t].is_called => \/ \E u \in At({"grant", "wake_sleeper"}) : called[u] = t
-                            \/ IsInvited(t)
+       node[t].is_called => IsCalledBySomebody(t) \/ IsInvited(t)
   /\ \A t \in Waiters : stage[t] = "sleeping" /\ place[t] # "queued" => IsDetached(t)
 
 \* Once all notifiers have notified all, nobody waits to be notified but who may have come late.

@@ -1,21 +1,29 @@
 // A process that has put itself into a sandbox after its start goes on as with the C library's locks: threads that wait make no
-// system calls that these would not make, but for sched_yield, which docs/pthread.md names. Here whoever makes one of them dies.
+// system calls that these would not make, but for two that docs/pthread.md names: sched_yield, and clock_gettime of the process's
+// CPU time, which nobody asks for if spinning is switched off. Here whoever makes one of the others dies.
 #include "check.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 
-static const unsigned refused[] = {SYS_gettid, SYS_sched_getaffinity, SYS_getcpu, SYS_clock_gettime, SYS_openat, SYS_readlinkat,
+static const unsigned refused[] = {SYS_gettid, SYS_sched_getaffinity, SYS_getcpu, SYS_openat, SYS_readlinkat,
                                    SYS_prlimit64, SYS_getpid, SYS_membarrier, SYS_fstatfs, SYS_ftruncate, SYS_getrusage};
 
 enum { N_REFUSED = sizeof refused / sizeof *refused };
 
 static int close_the_box(void)
 {
-    struct sock_filter steps[N_REFUSED + 3];
+    struct sock_filter steps[N_REFUSED + 8];
     unsigned n = 0;
     steps[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    // Of the clocks, that one.
+    unsigned clock = getenv("ONDECK_SPIN") ? ~0u : CLOCK_PROCESS_CPUTIME_ID;
+    steps[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 0, 4);
+    steps[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args));
+    steps[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, clock, 0, 1);
+    steps[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    steps[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     for (unsigned i = 0; i < N_REFUSED; i++)
         steps[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(N_REFUSED - i), 0);
     steps[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

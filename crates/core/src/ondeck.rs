@@ -59,6 +59,11 @@
 //! alone for half a microsecond. *Yields:* an arrival that finds no seat at a lock that is not hot yields up to eight times
 //! before it sleeps. If it slept at once, its core could stay idle although a called sleeper is queued on another one.
 //!
+//! *A rush.* Who has been notified by a condition variable must not depend on one thread that has been called and got no core.
+//! So a notification in a hurry sets RUSH. The next release then calls a sleeper although a seat is taken or kept, and goes on calling
+//! those that have been notified for as long as the lock stays free. They are called *alone*: they get no seat, and acquire as
+//! arrivals do.
+//!
 //! # Lineage
 //! Go's spinbit mutex (issue 68578): one spinner, recorded in the word, and no wake while there is one. CoreCLR's
 //! Monitor (PR 14216): a waiter signalled is not signalled again until it is up. nsync and WebKit: one designated waker,
@@ -75,7 +80,7 @@
 //! | 39-40 | epoch | time of the last call, in rotations, modulo 4 | detach, invite | - | a hint |
 //! | 41 | core | core of the last caller, modulo 2 | detach, invite | - | a hint |
 //! | 42 | ROOM | the next release without other work stays off the word for a moment | make_room | vacate; whoever asked, when it gets through | a hint |
-//! | 43 | LATCHED | one thread may edit the dugout, and waits for nobody meanwhile | pass_on, call_up, latch | detach, unlatch | exact |
+//! | 43 | LATCHED | one thread may edit the dugout, and waits for nobody meanwhile | pass_on, call_up, hurry, latch | detach, unlatch | exact |
 //! | 44 | DECK | a seat is taken, or kept for a sleeper | claim, detach, invite | take, accept, leave | exact |
 //! | 45 | SECOND | the other seat too | claim, detach | take, accept, leave | exact |
 //! | 46 | FLIGHT | a called sleeper, one of the two, is not up yet | detach, invite | show_up | exact |
@@ -85,9 +90,9 @@
 //! | 50 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim | take, leave | a hint |
 //! | 51-61 | count | releases and passes, modulo 2048; full: the alarm | vacate, rouse, call_up, pass, pass_on; full: whatever asks something | a release that adds, and whatever compares with nothing asked | full in vain, once in 2048 releases and after a claim |
 //! | 62 | LOCKED | somebody is inside, or PASSED | grab, take, `try_acquire_alone` | vacate, rouse, call_up, `release_alone` | exact |
-//! | 63 | - | never | - | - | - |
+//! | 63 | RUSH | the next release calls sleepers, whoever has a seat | enlist, enqueue, whoever ends a rush while nobody is up | hurry; vacate with nobody asleep | a hint |
 //!
-//! Asked of the next release are FAIR, NAPPING, ROOM, and a call if the lock is *vacant*: somebody sleeps and no seat
+//! Asked of the next release are FAIR, NAPPING, ROOM, RUSH, and a call if the lock is *vacant*: somebody sleeps and no seat
 //! is taken or kept.
 //!
 //! # Life of a word
@@ -124,9 +129,10 @@
 //! | pass | held -> PASSED | holder | compare-exchange, Release (E1); then wake by address if NAPPING |
 //! | pass_on | held -> PASSED and LATCHED | holder | compare-exchange, AcqRel (E1, E3); a call follows |
 //! | call_up | held -> free and LATCHED | holder | compare-exchange, AcqRel (E1, E3); a call follows |
+//! | hurry | held -> free and LATCHED, NAPPING and RUSH cleared | holder | compare-exchange, AcqRel (E1, E3); then wake by address if NAPPING; a call follows |
 //! | detach | sleeper off the list; call or removal done; latch dropped | latch holder | compare-exchange, AcqRel (E2, E3) |
-//! | latch | LATCHED set | sleeper past its deadline | fetch-or, Acquire (E3) |
-//! | unlatch | LATCHED cleared | the same, called meanwhile | fetch-and, Release (E3) |
+//! | latch | LATCHED set | sleeper past its deadline; who calls, in a rush, on a free lock | fetch-or, or compare-exchange, Acquire (E3) |
+//! | unlatch | LATCHED cleared | the sleeper past its deadline, called meanwhile | compare-exchange, Release (E3); a call instead if nobody else would |
 //!
 //! The condition variable of condvar.rs adds:
 //!
@@ -134,12 +140,13 @@
 //! |---|---|---|---|
 //! | summon | a waiter's place: queued -> moving | notifier | compare-exchange, Relaxed |
 //! | withdraw | a waiter's place: queued -> leaving | waiter past its deadline | compare-exchange, Relaxed |
-//! | enlist | pushed on the list, with a seat taken or LOCKED set or somebody asleep | notifier | compare-exchange, Release (E2) |
+//! | enlist | pushed on the list, with a seat taken or LOCKED set or somebody asleep; RUSH set in a hurry, on a held lock | notifier | compare-exchange, Release (E2) |
 //! | invite | no seat taken, nobody asleep, and free -> kept for the waiter | notifier | compare-exchange, Relaxed |
-//! | send_alone | a waiter's place: moving -> alone, as its node fits into no word, or it has no lock | notifier | store, Relaxed; a grant follows |
+//! | send_alone | nothing: in a hurry, and the lock is free, but somebody has a seat or sleeps; or the waiter's node fits into no word, or it has no lock | notifier | a grant of a waiter that is called alone |
 //!
 //! Each compare-exchange sets the alarm in what it writes if that asks something, and else takes it out.
-//! A call is: choose a sleeper, detach it with FLIGHT and a seat set, grant.
+//! A call is: choose a sleeper, detach it with FLIGHT and a seat set, grant. In a rush, if a seat is taken, without either: it is
+//! called alone.
 //!
 //! # Invariants
 //! - I1 LOCKED if and only if exactly one of: a thread is inside; PASSED. asserted: `release`; checked by: `exclusion`,
@@ -156,7 +163,8 @@
 //! - I5 An occupant that naps does so under NAPPING, LOCKED and not PASSED, or its wake is on the way: whoever clears
 //!   NAPPING, or passes, wakes both. checked by: `r06_both_seats_nap`, TLA+ `NoLostWakeup`,
 //!   proof/spec/ondeck.toml `bug_rises_quietly`.
-//! - I6 LATCHED pins the sleepers in the list, and their acquisitions keep the lock's memory alive. A latch over an
+//! - I6 LATCHED pins the sleepers in the list, and their acquisitions keep the lock's memory alive. So does a sleeper that
+//!   has been taken off the list and not granted yet: the caller has one whenever it looks at the lock in a rush. A latch over an
 //!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`, TLA+ `Latched`,
 //!   TLA+ `NobodyTouchesFreed`.
 //! - I7 At rest the word is its counter and hints. checked by: `exclusion`, TLA+ `IsAtRest`.
@@ -178,8 +186,9 @@
 //! | accept, take, nap, rise, leave | a seat is ours | only its occupant leaves it; which of two is alike |
 //! | claim beside a call | nothing: any arrival may | that is in the word |
 //! | nap, its wait | the next release owes a wake | the upper half has LOCKED, NAPPING, the alarm and not PASSED, so the holder's release will hear of it, or has and will compare |
+//! | latch in a rush | somebody sleeps, and the lock is not gone | that is in the word; who has been called and not granted keeps it (I6) |
 //! | vacate, rouse, pass | LOCKED is ours | we are inside |
-//! | pass_on, call_up | the same, and the latch is free | that is in the word |
+//! | pass_on, call_up, hurry | the same, and the latch is free | that is in the word |
 //! | detach | the list is as it was linked, up to the head | under the latch the head changes by pushes only, so a node that was pushed on comes to the head again only by our own detach |
 //! | summon, withdraw | a waiter's record, not the word | QUEUED does not return in the life of a record |
 //!
@@ -187,14 +196,14 @@
 //! `no_count::every_waiter_finishes`, `no_count::deadlines`, `no_count::condvar`.
 //!
 //! # Orderings
-//! - E1 `vacate`, `rouse`, `call_up`, `pass`, `pass_on` -> `grab`, `take`, `accept`: everything the last holder wrote. All
+//! - E1 `vacate`, `rouse`, `call_up`, `hurry`, `pass`, `pass_on` -> `grab`, `take`, `accept`: everything the last holder wrote. All
 //!   writes to the word are RMWs, so those in between continue the release sequence; but for those of a process with one
 //!   thread (`try_acquire_alone`, `release_alone`), which the start of another thread orders.
 //! - E2 `enqueue`, `detach` -> the loads of the head under the latch: the fields of the sleeper, and the links.
-//! - E3 `detach`, `unlatch` -> `pass_on`, `call_up`, `latch`: the links that the last latch holder edited.
+//! - E3 `detach`, `unlatch` -> `pass_on`, `call_up`, `hurry`, `latch`: the links that the last latch holder edited.
 //! - E4 `Node::grant` -> `Node::is_granted`: that the caller is done with the node.
 //! - A seat publishes nothing, so claims and polls are Relaxed: whoever goes to bat from it does so by E1.
-//! - No test can tell these from weaker ones. Acquire of `pass_on` and `call_up`: `link` loads the word with Acquire before
+//! - No test can tell these from weaker ones. Acquire of `pass_on`, `call_up`, `hurry`, and `latch` in a rush: `link` loads the word with Acquire before
 //!   it reads a link. Acquire of `detach`: its writes are followed by no read of what others wrote, its load is compared
 //!   with a node that is known. Release of `unlatch`: it has edited nothing, and continues the caller's release sequence.
 //!
@@ -204,7 +213,8 @@
 //! - No lost wake-up: by I2. Whoever relies on the next release says so in the word, with the alarm (I9), so that release
 //!   frees nothing before it has seen it. A release in the slow path compares. Conformance `every_waiter_finishes`,
 //!   `no_lost_wakeup`.
-//! - One awake, and two until the one that has been called is up and the other has looked: the occupants of the seats.
+//! - One awake, and two until the one that has been called is up and the other has looked: the occupants of the seats. In a
+//!   rush, those that have been notified.
 //!   Arrivals are awake too, for the length of their first look, and of their yields if the lock is not hot. TLA+
 //!   `SeatState`.
 //! - Waiting: who has a place (a seat, the dugout) waits at most patience + 2 G + 4 (H + L) if nobody sleeps, and
@@ -240,8 +250,9 @@
 //!
 //! # After release
 //! No, unless a sleeper pins the lock: vacate, pass and rouse end with the write that frees or gives the lock, and wake
-//! by address; call_up and pass_on go on under LATCHED with a sleeper in the list (I6), until detach drops it. After that
-//! only the called node is touched, once, and then its address. Conformance `freeing`.
+//! by address; call_up, hurry and pass_on go on under LATCHED with a sleeper in the list (I6), until detach drops it. After that
+//! the called node is touched until its grant, the lock in a rush only while a called node has not been granted, and then the
+//! node's address. Conformance `freeing`.
 //!
 //! # Limits
 //! Not recursive. More than 2047 releases between two polls look like fewer: at 16 us between polls that is below 8 ns a
@@ -286,7 +297,7 @@ pub const ENTRY: Entry = Entry {
     bytes: 8,
     rmws: 2,
     awake: "one",
-    woken: "nobody while one is on deck; a sleeper is called when the dugout rotates",
+    woken: "nobody while one is on deck; a sleeper is called when the dugout rotates; who is notified, when the lock is free",
     promises: Promises {
         timed: true,
         sleeps: true,
@@ -315,6 +326,7 @@ const ROUSE: Step = step("rouse");
 const PASS: Step = step("pass");
 const PASS_ON: Step = step("pass_on");
 const CALL_UP: Step = step("call_up");
+const HURRY: Step = step("hurry");
 const DETACH: Step = step("detach");
 const MAKE_ROOM: Step = step("make_room");
 const LATCH: Step = step("latch");
@@ -361,7 +373,7 @@ impl<P: Platform, T: Policy> RawLock for RawOndeck<P, T> {
     #[inline(always)]
     fn acquire(&self) {
         if !self.grab() {
-            self.acquire_slow(None);
+            self.acquire_slow(None, Node::new);
         }
     }
 
@@ -393,7 +405,7 @@ impl<P: Platform, T: Policy> RawLock for RawOndeck<P, T> {
 impl<P: Platform, T: Policy> RawTimedLock for RawOndeck<P, T> {
     #[inline]
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
-        self.grab() || self.acquire_slow(Some(deadline_ns))
+        self.grab() || self.acquire_slow(Some(deadline_ns), Node::new)
     }
 }
 
@@ -419,7 +431,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// that wants to do something before waiting. False if the platform's monotonic clock has reached `deadline_ns`.
     #[inline]
     pub fn acquire_contended(&self, deadline_ns: Option<u64>) -> bool {
-        self.acquire_slow(deadline_ns)
+        self.acquire_slow(deadline_ns, Node::new)
     }
 
     /// As [`try_acquire`](RawLock::try_acquire), without an atomic read-modify-write.
@@ -503,7 +515,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     #[cold]
     #[inline(never)]
-    fn acquire_slow(&self, deadline: Option<u64>) -> bool {
+    fn acquire_slow(&self, deadline: Option<u64>, node: fn() -> Node<P>) -> bool {
         let spins = P::may_spin();
         let mut heat = Heat::Cool;
         if spins {
@@ -513,7 +525,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             }
         }
         let (mut sits_beside, mut n_yields, mut yields) = (spins, 0, Yields::default());
-        let node = Node::<P>::new();
+        let node = node();
         let mut tries = Tries::default();
         // One step a turn; ends when the lock comes or the deadline passes.
         loop {

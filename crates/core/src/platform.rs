@@ -57,6 +57,14 @@ macro_rules! as_on_hardware {
     (@current_core) => { $crate::as_on_hardware!(@@current_core() -> u32); };
     (@parallelism) => { $crate::as_on_hardware!(@@parallelism() -> u32); };
     (@may_spin) => { $crate::as_on_hardware!(@@may_spin() -> bool); };
+    (@wakes) => {
+        $crate::as_on_hardware!(@@wake_time_ns() -> u64);
+        #[inline(always)]
+        fn note_wake(woken_ns: u64, cores: fn() -> Option<u32>) {
+            <$crate::Hardware as $crate::Platform>::note_wake(woken_ns, cores);
+        }
+        $crate::as_on_hardware!(@@are_cores_scarce() -> bool);
+    };
     (@memory_nodes) => { $crate::as_on_hardware!(@@memory_nodes() -> u32); };
     (@atomics_may_be_far) => { $crate::as_on_hardware!(@@atomics_may_be_far() -> bool); };
     (@is_running) => { $crate::as_on_hardware!(@@is_running(thread: $crate::ThreadId) -> $crate::RunState); };
@@ -238,6 +246,24 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     ///
     /// It is cheap enough to ask once in each slow path.
     fn may_spin() -> bool;
+
+    /// Returns the time at which a thread is woken, for [`note_wake`](Platform::note_wake). 0 where nobody wants to know.
+    fn wake_time_ns() -> u64 {
+        0
+    }
+
+    /// Tells that the calling thread, which was woken at `woken_ns`, is on a core. `cores` says how many there are, `None` if
+    /// the system must not be asked for more.
+    fn note_wake(woken_ns: u64, cores: fn() -> Option<u32>) {
+        let _ = (woken_ns, cores);
+    }
+
+    /// Returns whether other programs keep the cores busy, so that a thread that is woken may have to wait for one.
+    ///
+    /// Stale at once. Cheap enough to ask in each notification.
+    fn are_cores_scarce() -> bool {
+        false
+    }
 
     /// Returns on how many memory nodes (NUMA) threads of this process may run, or 0 if that is not known.
     ///

@@ -31,7 +31,7 @@ pub(crate) fn ask_early() {
 
 impl Platform for PreloadPlatform {
     ondeck_core::as_on_hardware! {
-        types, pause, yield_now, now_ns, ticks, ns_to_ticks, memory_nodes, atomics_may_be_far, is_running
+        types, wakes, pause, yield_now, now_ns, ticks, ns_to_ticks, memory_nodes, atomics_may_be_far, is_running
     }
 
     #[inline]

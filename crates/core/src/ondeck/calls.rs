@@ -2,16 +2,25 @@
 
 use super::dugout::Node;
 use super::plan::{self, ReleasePlan};
-use super::state::{DECK, LATCHED, NAPPING, ROOM, State};
+use super::state::{DECK, LATCHED, LOCKED, NAPPING, ROOM, RUSH, State};
 use super::watch::{Tries, epoch_now};
-use super::{CALL_UP, DETACH, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
+use super::{CALL_UP, DETACH, HURRY, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
 use crate::yields::Yields;
 use crate::{Atomic, Platform};
 use core::cell::Cell;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// How long a holder stays off the word after a release if somebody asks for room: long enough for a line to come and go.
 const ROOM_NS: u32 = 500;
+
+/// Whether a called sleeper gets a seat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Seat {
+    /// It gets one: at most one is taken, by somebody who has not been called or is being passed the lock.
+    One,
+    /// It gets one if both are empty. Else it acquires as any arrival, and nobody relies on it.
+    IfBothAreEmpty,
+}
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
     // -- 8. release_slow ----------------------------------------------------------------------------------------------
@@ -59,6 +68,17 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                         return unsafe { Self::call_a_sleeper(this) };
                     }
                 }
+                ReleasePlan::Rush => {
+                    P::step(HURRY);
+                    // E1 E3
+                    if lock.cas(state, state.released().without(NAPPING | RUSH).with(LATCHED), AcqRel) {
+                        if state.has(NAPPING) {
+                            Self::wake_the_deck(this);
+                        }
+                        // SAFETY: as above.
+                        return unsafe { Self::call_in_a_rush(this) };
+                    }
+                }
                 ReleasePlan::Vacate => {
                     P::step(VACATE);
                     // E1
@@ -81,15 +101,71 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     // -- 9. The dugout, under the latch; the list itself is in dugout.rs ---------------------------------------------
 
-    /// Calls a sleeper to the deck and drops the latch.
+    /// Calls a sleeper to a seat and drops the latch.
     ///
     /// # Safety
     /// - The caller holds the latch, and there is a sleeper. Both keep `*this` alive until the latch is dropped (I6).
     pub(super) unsafe fn call_a_sleeper(this: *const Self) {
-        let epoch = epoch_now::<P>(T::tuning());
-        // SAFETY: alive, as the caller says; not used after `detach`, which drops the latch.
+        // SAFETY: alive, as the caller says.
         let lock = unsafe { &*this };
-        let head = lock.link();
+        // SAFETY: as the caller says; the lock is not used after this.
+        let called = unsafe { lock.take_off(Seat::One) };
+        // SAFETY: called by us, just now.
+        unsafe { Node::grant(called) };
+    }
+
+    /// Calls a sleeper and drops the latch; then others that have been notified, while the lock is free: what they want of it
+    /// may be short, and each of them may have a core of its own.
+    ///
+    /// # Safety
+    /// As for [`call_a_sleeper`](Self::call_a_sleeper).
+    unsafe fn call_in_a_rush(this: *const Self) {
+        // SAFETY: alive, as the caller says; after that because of `called`, until that is granted (I6).
+        let lock = unsafe { &*this };
+        // SAFETY: as the caller says.
+        let mut called = unsafe { lock.take_off(Seat::IfBothAreEmpty) };
+        // Each turn takes a sleeper off the list. SAFETY: `called` is alive until its grant.
+        while lock.goes_on_with_rush(unsafe { &*called }) {
+            // SAFETY: latched, and somebody sleeps.
+            let next = unsafe { lock.take_off(Seat::IfBothAreEmpty) };
+            // SAFETY: called by us, and this is the only time. `next`, not granted yet, keeps the lock alive (I6).
+            unsafe { Node::grant(called) };
+            called = next;
+        }
+        // SAFETY: as above; the lock is not used after it.
+        unsafe { Node::grant(called) };
+    }
+
+    /// After a call: takes the latch for another one, if the last has been notified, somebody else sleeps, and the lock is free.
+    /// Else the next release is left to go on with the rush, unless somebody is awake in a seat: then one who waits
+    /// awake is enough.
+    fn goes_on_with_rush(&self, called: &Node<P>) -> bool {
+        // Each further turn is caused by another thread's step.
+        loop {
+            let state = self.load();
+            if !state.has_sleepers() || state.has(LATCHED) {
+                return false;
+            }
+            if called.is_notified() && !state.has(LOCKED) {
+                P::step(LATCH);
+                // E3
+                if self.cas(state, state.with(LATCHED), Acquire) {
+                    return true;
+                }
+            } else if state.is_anybody_up() || state.has(RUSH) || self.cas(state, state.with(RUSH), Relaxed) {
+                return false;
+            }
+        }
+    }
+
+    /// Takes a sleeper off the list, calls it, and drops the latch. It is the caller's to grant, and keeps the lock alive until
+    /// then.
+    ///
+    /// # Safety
+    /// The caller holds the latch, and there is a sleeper.
+    unsafe fn take_off(&self, seat: Seat) -> *const Node<P> {
+        let epoch = epoch_now::<P>(T::tuning());
+        let head = self.link();
         // SAFETY: we hold the latch and have linked from this head.
         let node = unsafe { Node::choose(head) };
         // SAFETY: in the list, and alive until its grant.
@@ -97,9 +173,15 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         chosen.call();
         // The kernel tends to put it behind its caller.
         let core = P::current_core();
-        lock.detach(chosen, |state| state.called(epoch, core));
-        // SAFETY: called by us, just now.
-        unsafe { Node::grant(node) };
+        let is_alone = Cell::new(false);
+        self.detach(chosen, |state| {
+            is_alone.set(seat == Seat::IfBothAreEmpty && state.has(DECK));
+            if is_alone.get() { state.without(LATCHED) } else { state.called(epoch, core) }
+        });
+        if is_alone.get() {
+            chosen.call_alone();
+        }
+        node
     }
 
     /// Links the list and gives its head. The caller holds the latch, and there is a sleeper.
@@ -189,10 +271,21 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         false
     }
 
-    /// Drops the latch that a called sleeper has taken. The seat is kept for it, so nobody need be called (I4).
-    pub(super) fn unlatch(&self) {
-        P::step(UNLATCH);
-        let before = State(self.word.fetch_and(!LATCHED, Release)); // E3
-        debug_assert!(before.has(LATCHED) && before.has(DECK), "I4: the seat waits for the one that was called");
+    /// Drops the latch that a called sleeper has taken. If it has been called without a seat, nobody else may be there to call
+    /// the next: then it does so (I2).
+    fn unlatch(&self) {
+        // Each further turn is caused by another thread's step.
+        loop {
+            let state = self.load();
+            let Some(next) = state.unlatched() else {
+                // SAFETY: the latch is ours, and somebody sleeps; `self` outlives the call.
+                return unsafe { Self::call_a_sleeper(self) };
+            };
+            P::step(UNLATCH);
+            // E3
+            if self.cas(state, next, Release) {
+                return;
+            }
+        }
     }
 }

@@ -2,11 +2,21 @@
 //! dugout.
 //!
 //! # Idea
-//! A notified thread needs the lock before it can do anything, and the notifier mostly still holds it. So a
-//! notification wakes nobody who would only have to wait again. It pushes the waiter's node onto the lock's list of
-//! sleepers, where the waiter is called like any other. If nobody is before it, the notifier's own release calls it.
-//! Only if the lock is free, the waiter is invited to the empty seat, and woken. Without this, `notify_all` is a herd.
-//! And a notification under the lock would wake a thread that can only take the core from the holder it waits for.
+//! A notified thread needs the lock before it can do anything, and the notifier mostly still holds it. So a notification
+//! under the lock wakes nobody: a woken thread could only take the core from the holder that it waits for. It pushes the
+//! waiter's node onto the lock's list of sleepers, and the release calls it from there. If the lock is free, the
+//! notification wakes the waiter itself.
+//!
+//! A notification is *in a hurry* in two cases: it ends several waits at once, or a thread has been called in an earlier
+//! rotation and is not up yet. Then no waiter depends on a thread that has
+//! been woken and may have no core. If the lock is free, but somebody has a seat, the waiter is sent *alone*: it acquires as an
+//! arrival does. If the lock is taken, the push sets RUSH, and the release calls the waiters that have been notified one after
+//! the other, for as long as the lock is free. How many are awake at once thus follows from how long they need the lock. If
+//! that is short, all are woken in a row, and run on all cores. If it is long, the first one has it by the time of the next look,
+//! and the others sleep on: no herd.
+//!
+//! Other notifications leave the waiter to whoever has a seat, or to the thread that has been called. A pool of threads whose
+//! work is short does most of it with few of them awake.
 //!
 //! # Lineage
 //! Moving waiters to the queue of the lock is the idea of Linux's FUTEX_CMP_REQUEUE and of wait morphing. Here a waiter
@@ -19,8 +29,7 @@
 //! |---|---|---|---|
 //! | QUEUED | in the list | holder of the list's lock | MOVING by a notifier (`summon`), LEAVING by the thread (`withdraw`) |
 //! | LEAVING | timed out; in the list until the thread has taken it out | holder of the list's lock | (returns) |
-//! | MOVING | notified: out of the list, then in the dugout of the lock (`enlist`) or called to its seat (`invite`) | the notifier | granted, ALONE (`send_alone`) |
-//! | ALONE | notified, but its address fits into no state word, or it was made without a lock: acquires by itself | nobody | granted |
+//! | MOVING | notified: out of the list, then in the dugout of the lock (`enlist`), called to its seat (`invite`) or alone (`send_alone`) | the notifier | granted |
 //!
 //! One compare-exchange on `place` decides between a notification and a timeout, so no notification is spent on a thread
 //! that reports a timeout. Who wins MOVING owns the record until the push or the grant; after either it may be gone.
@@ -28,8 +37,8 @@
 //! # Responsibility
 //! A list of sleepers must always have somebody who will call the next one. If the word shows a seat taken or a sleeper,
 //! there is such a somebody already, and one more sleeper changes nothing (I2). If it shows a holder, the push sets the
-//! alarm, so that the holder's release calls (I9). If the lock is free, and nobody is there, the waiter is called at once
-//! instead of pushed.
+//! alarm, so that the holder's release calls (I9). If the lock is free, and nobody is there, the waiter is invited to a seat
+//! instead of pushed; it then counts as called (I4). One that is sent alone is relied on by nobody.
 //!
 //! # Orderings
 //! The list and the records in it are ordered by the list's lock. `enlist` publishes a record as `enqueue` does (E2), a
@@ -39,15 +48,16 @@
 //!
 //! # Promises
 //! No spurious return: a wait ends with a notification or its deadline. Oldest first. Nobody is woken by a notifier that
-//! holds the lock, but who is sent ALONE. A waiter that has been notified
-//! acquires its lock without a deadline, with the lock's promises; one sent ALONE as any arrival, on a far stack with
+//! holds the lock, but who has no lock or a node that fits into no word. When several have been notified at once, and nobody
+//! sleeps for the lock alone, all are served whether or not one of them that has been woken gets a core. A waiter that has been
+//! notified acquires its lock without a deadline, with the lock's promises; one called alone as any arrival, on a far stack with
 //! what the lock's Limits say. The list's lock is a flagship, so a thread with real-time priority waits for its holder
 //! asleep. Conformance: `condvar_wakes_all_and_loses_none`, `condvar_wakes_nobody_into_the_lock`, `condvar_timeouts_race_with_notifications`,
-//! `condvar_outsiders_acquire_by_themselves`, `a_notified_waiter_is_one_contender_of_many`, `condvar_under_priorities`.
+//! `condvar_outsiders_acquire_by_themselves`, `condvar_waits_for_no_thread_without_a_core`, `a_notified_waiter_is_one_contender_of_many`, `condvar_under_priorities`.
 //!
 //! # Cost
 //! Nobody waits: a notification is one load. Otherwise two RMWs of the list's lock, and per waiter one of its place and
-//! one of its lock's word, a wake only for an invited one. 16 bytes; a waiter's record is 1 KiB of its stack.
+//! one of its lock's word, a wake only for one that is invited or sent alone. In a rush, a call takes two RMWs of the release. 16 bytes; a waiter's record is 1 KiB of its stack.
 //!
 //! # After release
 //! A notification does not touch the condition variable after it has released the list's lock, whose release does not
@@ -56,7 +66,7 @@
 //! `freed_by_the_notifier`, `freed_by_the_last_waiter`.
 
 use super::dugout::Node;
-use super::state::{DECK, LATCHED, LOCKED};
+use super::state::{FLIGHT, LATCHED, LOCKED, RUSH, State};
 use super::watch::{Tries, epoch_now};
 use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
@@ -74,7 +84,6 @@ const SEND_ALONE: Step = step("send_alone");
 const QUEUED: u32 = 0;
 const MOVING: u32 = 1;
 const LEAVING: u32 = 2;
-const ALONE: u32 = 3;
 
 /// A condition variable for [`RawOndeck`]: see the head of this file.
 pub struct RawCondvar<P: Platform, T: Policy = Balanced> {
@@ -155,6 +164,7 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
                 waiter.outlast();
             }
         }
+        waiter.node.is_up();
         true
     }
 
@@ -205,12 +215,13 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
     #[inline(never)]
     fn notify(&self, most: usize) -> usize {
         let (mut waiter, n_detached) = self.detach(most);
+        let hurries = n_detached > 1;
         // From here on `self` may be gone.
         for _ in 0..n_detached {
             // SAFETY: detached by us, hence alive until it is enlisted.
             let next = unsafe { &*waiter }.next.load(Relaxed);
             // SAFETY: as above, and this is the only time.
-            unsafe { RawOndeck::enlist(waiter) };
+            unsafe { RawOndeck::enlist(waiter, hurries) };
             waiter = next;
         }
         n_detached
@@ -303,7 +314,7 @@ impl<P: Platform, T: Policy> Waiter<P, T> {
     pub fn new(mutex: Option<&RawOndeck<P, T>>) -> Self {
         let null = || AtomicPointer::new(ptr::null_mut());
         Waiter {
-            node: Node::new(),
+            node: Node::of_waiter(),
             next: null(),
             prev: null(),
             place: P::U32::new(QUEUED),
@@ -328,9 +339,9 @@ impl<P: Platform, T: Policy> Waiter<P, T> {
     /// Acquires the mutex that it was made with, in which a notified waiter mostly has its seat already; or any other, if it was
     /// made without one.
     pub fn reacquire(&self, mutex: &RawOndeck<P, T>, is_notified: bool) {
-        let has_seat = is_notified && self.place.load(Relaxed) == MOVING;
-        if !has_seat || mutex.show_up(None) != Turn::AtBat {
-            mutex.acquire();
+        let has_seat = is_notified && !self.node.is_alone();
+        if (!has_seat || mutex.show_up(None) != Turn::AtBat) && !mutex.grab() {
+            mutex.acquire_slow(None, if is_notified { Node::of_waiter } else { Node::new });
         }
     }
 
@@ -348,7 +359,7 @@ impl<P: Platform, T: Policy> Waiter<P, T> {
         // SAFETY: its thread sleeps until it is granted.
         let here = unsafe { &*waiter };
         P::step(SEND_ALONE);
-        here.place.store(ALONE, Relaxed);
+        here.node.call_alone();
         // SAFETY: as above, and nobody else grants it.
         unsafe { Node::grant(ptr::from_ref(&here.node)) };
     }
@@ -367,20 +378,22 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     ///
     /// # Safety
     /// - The caller has won MOVING of `waiter` and does this once. The waiter may be gone when this returns.
-    unsafe fn enlist(waiter: *const Waiter<P, T>) {
+    unsafe fn enlist(waiter: *const Waiter<P, T>, hurries: bool) {
         // SAFETY: its thread sleeps until it is granted, which takes the push or the grant below.
         let here = unsafe { &*waiter };
         let Some(lock) = here.mutex() else {
             // SAFETY: as for `send_alone`.
             return unsafe { Waiter::send_alone(waiter) };
         };
+        let hurries = hurries || P::are_cores_scarce();
         // SAFETY: it is ours until the push or the grant.
         unsafe { here.node.waits_for(lock) };
         let mut tries = Tries::default();
         // Each further turn is caused by another thread's step.
         loop {
             let state = lock.load();
-            if state.has(DECK | LOCKED) || state.has_sleepers() {
+            let hurries = hurries || lock.is_awaited_in_vain(state);
+            if state.has(LOCKED) || (!state.is_alone() && !hurries) {
                 let Some(next) = here.node.on_top_of(state) else {
                     // SAFETY: as for `send_alone`.
                     return unsafe { Waiter::send_alone(waiter) };
@@ -388,9 +401,12 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 here.node.slept_on(here.core);
                 P::step(ENLIST);
                 // E2
-                if lock.get_through(state, next, Release, &mut tries) {
+                if lock.get_through(state, if hurries { next.with(RUSH) } else { next }, Release, &mut tries) {
                     return;
                 }
+            } else if !state.is_alone() {
+                // SAFETY: as for `send_alone`.
+                return unsafe { Waiter::send_alone(waiter) };
             } else {
                 debug_assert!(!state.has(LATCHED), "I6: the latch is taken over sleepers or for an occupied seat only");
                 P::step(INVITE);
@@ -403,6 +419,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
         // SAFETY: still ours, since it has not been granted. Neither it nor its lock is touched after this.
         unsafe { Node::grant(ptr::from_ref(&here.node)) };
+    }
+
+    /// Whether one has been called in an earlier rotation, and is not up: it has no core.
+    fn is_awaited_in_vain(&self, state: State) -> bool {
+        state.has(FLIGHT) && epoch_now::<P>(T::tuning()) != state.epoch()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::dugout::Node;
 use super::plan::{self, Occupant, OccupantPlan};
-use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, SECOND, State};
+use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, RUSH, SECOND, State};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, CLAIM, DOZE, ENQUEUE, LEAVE, NAP, Policy, RISE, RawOndeck, SHOW_UP, TAKE, Tuning, Turn, is_past,
@@ -43,9 +43,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             self.doze(deadline);
             return Turn::Again;
         };
+        // Beside a kept seat, who has been notified relies on the next release, and not on who has been called.
+        let hurries = node.is_notified() && state.has(FLIGHT) && !state.has(SECOND);
         P::step(ENQUEUE);
         // E2
-        if !self.get_through(state, next, Release, tries) {
+        if !self.get_through(state, if hurries { next.with(RUSH) } else { next }, Release, tries) {
             return Turn::Again;
         }
         let (word, waiting) = node.grant_word();
@@ -55,14 +57,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 return Turn::Left;
             }
         }
-        self.show_up(deadline)
+        if node.is_alone() { Turn::Again } else { self.show_up(deadline) }
     }
 
     // -- For a thread that ends in its sleep: as if its deadline had passed. What it gets all the same it passes on -----
 
     #[cold]
     fn leave_dugout(&self, node: &Node<P>) {
-        if !self.cancel(node) {
+        if !self.cancel(node) && !node.is_alone() {
             self.decline(self.show_up(PAST));
         }
     }

@@ -11,8 +11,10 @@
 //! |---|---|---|---|---|
 //! | next, prev, tail, skipped | sleeper | latch holder | nobody | nobody |
 //! | core | sleeper | latch holder reads | caller reads | nobody |
-//! | is_called | sleeper | latch holder writes, sleeper reads under the latch | sleeper reads under the latch | sleeper |
+//! | is_called | sleeper | latch holder writes, sleeper reads under the latch | caller writes; sleeper reads under the latch | sleeper |
+//! | is_notified | sleeper | latch holder reads | caller reads | nobody |
 //! | grant | sleeper | sleeper reads | caller writes once; sleeper reads | sleeper |
+//! | woken_ns | nobody | nobody | caller writes | sleeper |
 //! | label | sleeper | nobody | nobody | nobody |
 //!
 //! The label says what the sleeper waits for. No lock reads it: it is for a profiler, which reads the memory of a process
@@ -28,13 +30,18 @@
 
 use super::state::{ADDRESS_BITS, NODE_ALIGN_BITS, State};
 use crate::{Atomic, AtomicPointer, Platform};
-use core::cell::UnsafeCell;
+use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const WAITING: u32 = 0;
 const CALLED: u32 = 1;
+
+/// How a sleeper has been called.
+const NOT: u32 = 0;
+const TO_A_SEAT: u32 = 1;
+const ALONE: u32 = 2;
 
 /// How often the oldest sleeper may be passed over for one on a better core. Part of the stated bound on waiting.
 pub(super) const MOST_SKIPS: u32 = 8;
@@ -59,6 +66,9 @@ pub(super) struct Node<P: Platform> {
     core: P::U32,
     skipped: P::U32,
     label: UnsafeCell<[u64; 2]>,
+    is_notified: bool,
+    /// When it was woken, if it has been notified.
+    woken_ns: Cell<u64>,
 }
 
 // The profiler finds one by the other.
@@ -67,7 +77,17 @@ const _: () = assert!(offset_of!(Node<crate::Hardware>, label) == 40);
 const _: () = assert!(align_of::<Node<crate::Hardware>>() == 1 << NODE_ALIGN_BITS);
 
 impl<P: Platform> Node<P> {
+    /// Of a thread that goes to sleep by itself.
     pub(super) fn new() -> Self {
+        Self::of(false)
+    }
+
+    /// Of a thread that has been notified: it depends on no other that has been called.
+    pub(super) fn of_waiter() -> Self {
+        Self::of(true)
+    }
+
+    fn of(is_notified: bool) -> Self {
         let null = || AtomicPointer::new(ptr::null_mut());
         let zero = || P::U32::new(0);
         Node {
@@ -79,6 +99,8 @@ impl<P: Platform> Node<P> {
             core: zero(),
             skipped: zero(),
             label: UnsafeCell::new([0; 2]),
+            is_notified,
+            woken_ns: Cell::new(0),
         }
     }
 
@@ -117,7 +139,7 @@ impl<P: Platform> Node<P> {
         self.prev.store(ptr::null_mut(), Relaxed);
         self.tail.store(ptr::null_mut(), Relaxed);
         self.grant.store(WAITING, Relaxed);
-        self.is_called.store(0, Relaxed);
+        self.is_called.store(NOT, Relaxed);
         self.skipped.store(0, Relaxed);
         self.core.store(P::current_core(), Relaxed);
         Some(state.with_head(pack(self)))
@@ -139,7 +161,23 @@ impl<P: Platform> Node<P> {
 
     /// Whether somebody has called this node; asked and answered under the latch.
     pub(super) fn is_called(&self) -> bool {
-        self.is_called.load(Relaxed) == 1
+        self.is_called.load(Relaxed) != NOT
+    }
+
+    /// Whether its thread has been notified.
+    pub(super) fn is_notified(&self) -> bool {
+        self.is_notified
+    }
+
+    /// Whether it has been granted without a seat: asked by its thread, once it has been granted.
+    pub(super) fn is_alone(&self) -> bool {
+        self.is_called.load(Relaxed) == ALONE
+    }
+
+    /// Tells the platform that its thread is up: called by that, once it has been granted.
+    pub(super) fn is_up(&self) {
+        // Who has switched spinning off did it for a sandbox or for a quota, which makes all late.
+        P::note_wake(self.woken_ns.get(), || P::may_spin().then(P::parallelism));
     }
 
     fn core(&self) -> u32 {
@@ -152,7 +190,12 @@ impl<P: Platform> Node<P> {
     }
 
     pub(super) fn call(&self) {
-        self.is_called.store(1, Relaxed);
+        self.is_called.store(TO_A_SEAT, Relaxed);
+    }
+
+    /// Calls it without a seat: it acquires as any arrival. It is off the list, or was in none, and not granted yet.
+    pub(super) fn call_alone(&self) {
+        self.is_called.store(ALONE, Relaxed);
     }
 
     /// Tells a called sleeper so. The node may be gone as soon as the store is done; the wake uses its address only.
@@ -160,8 +203,12 @@ impl<P: Platform> Node<P> {
     /// # Safety
     /// `node` has been called by this thread and not been granted yet.
     pub(super) unsafe fn grant(node: *const Self) {
-        // SAFETY: the node is alive until its grant (see the file's table), and this does not read it.
-        let word = unsafe { &raw const (*node).grant };
+        // SAFETY: the node is alive until its grant (see the file's table).
+        let here = unsafe { &*node };
+        if here.is_notified {
+            here.woken_ns.set(P::wake_time_ns());
+        }
+        let word = &raw const here.grant;
         // SAFETY: alive until this very store is seen.
         unsafe { &*word }.store(CALLED, Release); // E4
         P::wake(word, 1);

@@ -3,7 +3,7 @@
 //! A plan is made from the word and from what the thread knows beside it. Questions that cost a look at the clock, or ask
 //! the system, come as closures: they are asked in a fixed order, and only where the answer matters.
 
-use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, SECOND, State};
+use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, RUSH, SECOND, State};
 
 // -- Acquiring --------------------------------------------------------------------------------------------------------
 
@@ -21,7 +21,7 @@ pub(super) struct Arrival {
 /// One step of `acquire_slow`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ArrivalPlan {
-    /// The arrival tries to take a free lock, unless that is hot and a seat is taken or kept.
+    /// The arrival tries to take a free lock, unless that is hot and a seat is taken, or kept and there is one beside it.
     Grab,
     /// The arrival goes away without the lock once its deadline has passed.
     Leave,
@@ -58,6 +58,10 @@ pub(super) fn arrival(
     }
     if me.sits_beside && state.has(FLIGHT) && !state.has(SECOND) && !is_coming_here() {
         return ArrivalPlan::SitBeside;
+    }
+    // It would leave a free lock to one who has been called and may have no core.
+    if !state.has(LOCKED) && !state.is_anybody_up() {
+        return ArrivalPlan::Grab;
     }
     if me.may_yield && !state.has(HOT) {
         return ArrivalPlan::Yield;
@@ -162,6 +166,9 @@ pub(super) enum ReleasePlan {
     Rouse,
     /// The holder frees the lock and calls a sleeper, as both seats are empty.
     CallUp,
+    /// The holder frees the lock and calls a sleeper, also if a seat is taken or kept: somebody who sleeps has been notified,
+    /// and whoever has the seat may have no core.
+    Rush,
     /// The holder frees the lock when somebody else sees to the rest.
     Vacate,
 }
@@ -173,6 +180,8 @@ pub(super) const fn release(state: State, is_fair: bool) -> ReleasePlan {
         ReleasePlan::PassOn
     } else if gives && state.has(DECK) {
         ReleasePlan::Pass
+    } else if state.has(RUSH) && state.has_sleepers() && !state.has(LATCHED) {
+        ReleasePlan::Rush
     } else if state.has(NAPPING) {
         ReleasePlan::Rouse
     } else if state.is_vacant() && !state.has(LATCHED) {

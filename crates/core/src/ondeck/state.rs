@@ -23,15 +23,15 @@ const COUNT_BITS: u32 = 11;
 const COUNT: u64 = ((1 << COUNT_BITS) - 1) << COUNT_SHIFT;
 // Not the top bit: of that, compilers make a test of the sign, and the fetch-or becomes a loop.
 pub(super) const LOCKED: u64 = 1 << 62;
-const UNUSED: u64 = 1 << 63;
+pub(super) const RUSH: u64 = 1 << 63;
 
 /// A full counter: the next release carries into LOCKED, so the lock stays taken, and its holder looks what is asked.
 pub(super) const ALARM: u64 = COUNT;
 /// What a release adds: one to the counter. It takes LOCKED away.
 pub(super) const RELEASE: u64 = (1u64 << COUNT_SHIFT).wrapping_sub(LOCKED);
 
-const FLAGS: u64 = ROOM | LATCHED | DECK | SECOND | FLIGHT | FAIR | PASSED | NAPPING | HOT | LOCKED;
-const _: () = assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ COUNT ^ UNUSED == u64::MAX, "fields overlap or leave gaps");
+const FLAGS: u64 = RUSH | ROOM | LATCHED | DECK | SECOND | FLIGHT | FAIR | PASSED | NAPPING | HOT | LOCKED;
+const _: () = assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ COUNT == u64::MAX, "fields overlap or leave gaps");
 const _: () = assert!(COUNT + (1 << COUNT_SHIFT) == LOCKED, "the carry out of the counter goes into LOCKED");
 const _: () = assert!(HEAD_BITS == EPOCH_SHIFT, "the fields above the head begin where it ends");
 const _: () = assert!((LOCKED | NAPPING) >> 32 << 32 == LOCKED | NAPPING, "a nap compares the upper half");
@@ -74,12 +74,12 @@ impl State {
 
     /// Whether something is asked of the next release.
     pub(super) const fn asks(self) -> bool {
-        self.has(FAIR | NAPPING | ROOM) || self.is_vacant()
+        self.has(FAIR | NAPPING | ROOM | RUSH) || self.is_vacant()
     }
 
-    /// Nothing left but the counter and the hints: HOT, ROOM, and the two of the last call.
+    /// Nothing left but the counter and the hints: HOT, ROOM, RUSH, and the two of the last call.
     pub(super) const fn is_at_rest(self) -> bool {
-        self.without(HOT | ROOM).0 & (HEAD | FLAGS) == 0
+        self.without(HOT | ROOM | RUSH).0 & (HEAD | FLAGS) == 0
     }
 
     /// How many releases lie between two values, modulo 2048. What an alarm has skipped counts as well.
@@ -143,9 +143,10 @@ impl State {
         State(self.0 & !(LOCKED | COUNT) | count)
     }
 
-    /// The same, if there is nothing else to do.
+    /// The same, if there is nothing else to do; with nobody asleep there is no rush.
     pub(super) const fn vacated(self) -> State {
-        self.released().without(ROOM)
+        let next = self.released().without(ROOM);
+        if next.has_sleepers() { next } else { next.without(RUSH) }
     }
 
     /// Given to the occupant that is awake, or that comes to the seat that is kept.
@@ -202,7 +203,8 @@ mod tests {
 
     /// Every combination of flags, with and without a sleeper.
     fn all() -> impl Iterator<Item = State> {
-        let flags = (0..1u64 << 10).map(|bits| ((bits & 0x1ff) << 42) | ((bits >> 9) * LOCKED));
+        let flags =
+            (0..1u64 << 11).map(|bits| ((bits & 0x1ff) << 42) | ((bits >> 9 & 1) * LOCKED) | ((bits >> 10) * RUSH));
         flags.flat_map(|flags| [State(flags), State(flags | 0x1234)])
     }
 
@@ -250,16 +252,17 @@ mod tests {
         for state in all() {
             for before in [state, state.with(ALARM)] {
                 let next = before.alarmed_if_asked();
-                assert_eq!(next.is_alarmed(), state.has(FAIR | NAPPING | ROOM) || state.is_vacant());
+                assert_eq!(next.is_alarmed(), state.has(FAIR | NAPPING | ROOM | RUSH) || state.is_vacant());
                 assert_eq!(next.without(ALARM), state);
             }
         }
     }
 
     #[test]
-    fn a_plain_release_answers_the_call_for_room() {
-        let next = State(LOCKED | ROOM | HOT).vacated();
-        assert!(next.has(HOT) && !next.has(LOCKED | ROOM));
+    fn a_plain_release_answers_the_call_for_room_and_ends_a_rush_without_sleepers() {
+        let next = State(LOCKED | ROOM | HOT | RUSH).vacated();
+        assert!(next.has(HOT) && !next.has(LOCKED | ROOM | RUSH));
+        assert!(State(LOCKED | RUSH | 0x1234).vacated().has(RUSH));
     }
 
     #[test]
@@ -318,7 +321,7 @@ mod tests {
     fn a_lock_is_alone_without_seats_and_sleepers_and_at_rest_without_anybody() {
         for state in all() {
             assert_eq!(state.is_alone(), !state.has(DECK) && !state.has_sleepers());
-            let is_anybody_there = state.has(FLAGS & !(HOT | ROOM)) || state.has_sleepers();
+            let is_anybody_there = state.has(FLAGS & !(HOT | ROOM | RUSH)) || state.has_sleepers();
             assert_eq!(state.is_at_rest(), !is_anybody_there, "{:x}", state.0);
         }
     }

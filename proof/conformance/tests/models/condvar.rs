@@ -3,12 +3,16 @@
 
 use crate::{DEADLINE_NS, MODEL, SEARCH, SOON_NS, SPINNING};
 use ondeck_conformance::condvar::{
-    outsiders_acquire_by_themselves, timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once,
-    wakes_nobody_into_the_lock,
+    outsiders_acquire_by_themselves, timeouts_race_with_notifications, waits_for_no_thread_without_a_core,
+    wakes_all_and_loses_none, wakes_all_at_once, wakes_nobody_into_the_lock,
 };
 use ondeck_conformance::{Far, HardwareHarness, LoomHarness, Model, ScheduleHarness, within};
 use ondeck_core::{Hardware, Platform};
 use std::time::Duration;
+
+/// What wakes a waiter whose node is near, and one wherever it is.
+const NEAR: &[&str] = &["invite", "send_alone"];
+const ALL: &[&str] = &["invite"];
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -29,8 +33,8 @@ mod small {
 
     #[test]
     fn condvar_wakes_nobody_into_the_lock() {
-        MODEL.reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomHarness>(1));
-        MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomHarness>(2));
+        MODEL.reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomHarness>(1, NEAR));
+        MODEL.preemptions(1).reaching(&["enlist"]).check(|| wakes_nobody_into_the_lock::<LoomHarness>(2, NEAR));
     }
 
     #[test]
@@ -43,6 +47,13 @@ mod small {
     fn condvar_timeouts_race_with_notifications() {
         let body = || timeouts_race_with_notifications::<LoomHarness>(1, 0, DEADLINE_NS);
         MODEL.expiring().check_containing(&[&["withdraw", "summon"]], body);
+    }
+
+    #[test]
+    fn condvar_waits_for_no_thread_without_a_core() {
+        let model = MODEL.preemptions(1);
+        model.reaching(&["invite", "send_alone"]).check(|| waits_for_no_thread_without_a_core::<LoomHarness>(1, false));
+        model.reaching(&["hurry", "latch"]).check(|| waits_for_no_thread_without_a_core::<LoomHarness>(1, true));
     }
 
     #[test]
@@ -91,7 +102,7 @@ mod broad {
 
     #[test]
     fn condvar_wakes_nobody_into_the_lock() {
-        SEARCH.check_containing(&[&["enlist", "enlist"]], || wakes_nobody_into_the_lock::<ScheduleHarness>(4));
+        SEARCH.check_containing(&[&["enlist", "enlist"]], || wakes_nobody_into_the_lock::<ScheduleHarness>(4, ALL));
     }
 
     #[test]
@@ -103,6 +114,12 @@ mod broad {
     fn condvar_timeouts_race_with_notifications() {
         let both = [["withdraw", "summon"].as_slice(), &["summon", "withdraw"], &["withdraw", "send_alone"]];
         SEARCH.check_containing(&both, || timeouts_race_with_notifications::<ScheduleHarness>(3, 2, SOON_NS));
+    }
+
+    #[test]
+    fn condvar_waits_for_no_thread_without_a_core() {
+        SEARCH.check(|| waits_for_no_thread_without_a_core::<ScheduleHarness>(3, true));
+        SEARCH.check(|| waits_for_no_thread_without_a_core::<ScheduleHarness>(3, false));
     }
 
     #[test]

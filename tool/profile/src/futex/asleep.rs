@@ -28,9 +28,9 @@ const NODE: u64 = 512;
 const GRANT: u64 = 24;
 /// From that word to the label.
 const LABEL: u64 = 16;
-/// Bits of a lock's word, as `state.rs` of ondeck's has them: DECK, NAPPING and LOCKED, and one that is never set.
-const NAPS: u64 = 1 << 44 | 1 << 49 | 1 << 62;
-const NEVER: u64 = 1 << 63;
+/// Bits of a lock's word, as `state.rs` of ondeck's has them: DECK, NAPPING and LOCKED, and the full counter of the alarm that
+/// goes with a nap.
+const NAPS: u64 = 1 << 44 | 1 << 49 | 1 << 62 | 0x7ff << 51;
 /// Where a mutex of pthreads' has the lock.
 const RAW: u64 = 24;
 
@@ -73,7 +73,7 @@ fn find(word: u64, by: LockServer, read: impl Fn(u64) -> Option<u64>) -> Option<
     };
     if word % 8 == 4 {
         let lock = word - 4;
-        return (read(lock)? & (NAPS | NEVER) == NAPS).then(|| mutex(lock));
+        return (read(lock)? & NAPS == NAPS).then(|| mutex(lock));
     }
     if word % NODE != GRANT {
         return None;
@@ -118,7 +118,7 @@ mod tests {
         let is_lock = |found, address| assert_eq!(found, Some((address, WaitSubject::Lock(LockKind::Mutex))));
         is_lock(found(LockServer::Program, NAPS | 77), 0x5018);
         is_lock(found(LockServer::Library, NAPS | 77), 0x5000);
-        for other in [0, 2, 1 << 62, 0x7fff_1234_5678, NAPS | NEVER] {
+        for other in [0, 2, 1 << 62, 0x7fff_1234_5678, NAPS & !(1 << 55)] {
             assert_eq!(found(LockServer::Library, other), None, "{other:x}");
         }
     }

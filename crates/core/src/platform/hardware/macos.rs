@@ -87,6 +87,11 @@ pub(super) fn current_core() -> u32 {
     0
 }
 
+/// Not asked.
+pub(super) fn process_time_ns() -> Option<u64> {
+    None
+}
+
 /// The cores of the machine: macOS has neither affinity nor quotas.
 pub(super) fn parallelism() -> u32 {
     // SAFETY: no memory; reads a number that the kernel keeps.

@@ -1,10 +1,12 @@
 //! This machine. One file per operating system behind the same functions, one file per processor for its clock.
 //!
 //! An operating system's file has: `wait`, `wait_upper`, `wake` (sleeping on an address), `yield_now`, `now_ns`,
-//! `thread_id`, `current_core`, `parallelism` (asked afresh, not cached), `memory_nodes` and `environment_is`.
+//! `thread_id`, `current_core`, `parallelism` (asked afresh, not cached), `process_time_ns`, `memory_nodes` and
+//! `environment_is`.
 
 mod clock;
 mod parallelism;
+mod scarcity;
 mod thread_index;
 
 // Miri has no futex of all kinds and no files: there, and where there is nothing better, it is the fallback.
@@ -48,8 +50,9 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 ///
 /// # System calls
 /// Waiting and waking make system calls. [`parallelism`](Platform::parallelism) makes some about once a second. On
-/// Linux these include `openat` and `read`. If a sandbox kills the process for them, set `ONDECK_SPIN=0`: `may_spin`
-/// then does not ask for `parallelism`.
+/// Linux these include `openat` and `read`. A notified thread that comes up late asks for the CPU time of the process, every
+/// 10 ms at most. If a sandbox kills the process for them, set `ONDECK_SPIN=0`: `may_spin`
+/// then does not ask for `parallelism`, and late threads do not ask.
 ///
 /// # Before `main`
 /// On Linux the loader runs a constructor, which reads from `/sys` how many memory nodes there are. On a machine with
@@ -136,6 +139,21 @@ impl Platform for Hardware {
     #[inline]
     fn may_spin() -> bool {
         parallelism::may_spin()
+    }
+
+    #[inline]
+    fn wake_time_ns() -> u64 {
+        os::now_ns()
+    }
+
+    #[inline]
+    fn note_wake(woken_ns: u64, cores: fn() -> Option<u32>) {
+        scarcity::note_wake(woken_ns, cores);
+    }
+
+    #[inline]
+    fn are_cores_scarce() -> bool {
+        scarcity::are_cores_scarce()
     }
 
     #[inline]

@@ -101,6 +101,11 @@ pub(super) fn current_core() -> u32 {
     0
 }
 
+/// Not asked.
+pub(super) fn process_time_ns() -> Option<u64> {
+    None
+}
+
 /// The standard library's answer, which knows the affinity on some systems.
 pub(super) fn parallelism() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))

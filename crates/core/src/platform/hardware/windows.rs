@@ -107,6 +107,11 @@ pub(super) fn current_core() -> u32 {
     unsafe { GetCurrentProcessorNumber() }
 }
 
+/// Not asked.
+pub(super) fn process_time_ns() -> Option<u64> {
+    None
+}
+
 /// The cores that the process's affinity allows. The rate limit of a job object is not looked at.
 pub(super) fn parallelism() -> u32 {
     let (mut ours, mut of_system) = (0, 0);

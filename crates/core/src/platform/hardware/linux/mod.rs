@@ -61,6 +61,12 @@ pub(super) fn parallelism() -> u32 {
     cores::count().min(cgroup::quota())
 }
 
+/// The CPU time that this process has had.
+pub(super) fn process_time_ns() -> Option<u64> {
+    let used = kernel::clock(libc::CLOCK_PROCESS_CPUTIME_ID);
+    Some(used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64)
+}
+
 /// The memory nodes whose cores may run us, 0 before the loader has counted them.
 #[inline]
 pub(super) fn memory_nodes() -> u32 {
