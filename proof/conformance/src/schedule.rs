@@ -403,6 +403,10 @@ impl Platform for SchedulePlatform {
         *state.fits.borrow_mut().entry(address).or_insert_with(|| state.far_in == 0 || draw(state.far_in) != 0)
     }
 
+    fn are_cores_scarce() -> bool {
+        draw(4) == 0
+    }
+
     fn is_running(_thread: ThreadId) -> RunState {
         RunState::Unknown
     }

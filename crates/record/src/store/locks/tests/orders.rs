@@ -111,7 +111,9 @@ pub(super) fn in_each_order(most: usize, prepare: impl Fn(), threads: &[&(dyn Fn
         });
         let mut state = run.state.lock().unwrap_or_else(PoisonError::into_inner);
         choices = core::mem::take(&mut state.choices);
-        while choices.pop_if(|(chosen, n)| *chosen + 1 == *n).is_some() {}
+        while choices.last().is_some_and(|(chosen, n)| chosen + 1 == *n) {
+            choices.pop();
+        }
         let Some((chosen, _)) = choices.last_mut() else { return n };
         *chosen += 1;
     }
