@@ -122,7 +122,7 @@ LeftBehind(w) == LET next == OneSeatLess(w)
 Napping(w, keeps_asking) == IF keeps_asking THEN With(w, {"NAPPING"}) ELSE Without(With(w, {"NAPPING"}), {"FAIR"})
 Called(w)     == With(Without(w, {"LATCHED"}), {"FLIGHT", IF Has(w, {"DECK"}) THEN "SECOND" ELSE "DECK"})
 Unlatched(w)  == Without(w, {"LATCHED"})
-MustCall(w)   == IsVacant(w) /\ ~Has(w, {"LOCKED"})
+MustCall(w)   == HasSleepers(w) /\ ~Has(w, {"LOCKED"}) /\ (IsVacant(w) \/ Has(w, {"RUSH"}))
 
 -----------------------------------------------------------------------------------------------------------------
 (* The dugout: dugout.rs. *)
@@ -444,10 +444,10 @@ OlderThan(list, c) == {u \in {list[i] : i \in DOMAIN list} :
 
 \* With a seat, but in a rush only if both are empty. Another one that t has called before is granted then.
 detach_called(t) ==
-  /\ pc[t] \in {"call", "call_beside"}
+  /\ pc[t] \in {"call", "call_another", "call_beside"}
   /\ LET list == Dugout
          nodes == Linked(list)
-         is_alone == pc[t] = "call_beside" /\ Has(word, {"DECK"}) /\ Bug # "hurries_to_a_seat"
+         is_alone == pc[t] # "call" /\ Has(word, {"DECK"}) /\ Bug # "hurries_to_a_seat"
      IN \E c \in {list[i] : i \in DOMAIN list} :
           /\ \A u \in OlderThan(list, c) : nodes[u].skipped < MostSkips
           /\ LET marked == [u \in Threads |->
@@ -455,10 +455,14 @@ detach_called(t) ==
                               ELSE IF u \in OlderThan(list, c) THEN [nodes[u] EXCEPT !.skipped = @ + 1]
                               ELSE nodes[u]]
              IN node' = Unlinked(marked, c)
-          /\ Writes(IF is_alone THEN Unlatched(WordWithout(nodes, c)) ELSE Called(WordWithout(nodes, c)))
-          /\ IF called[t] = Nobody
-             THEN called' = [called EXCEPT ![t] = c] /\ Goes(t, IF pc[t] = "call" THEN "grant" ELSE "rush") /\ UNCHANGED behind
-             ELSE behind' = [behind EXCEPT ![t] = c] /\ Goes(t, "grant") /\ UNCHANGED called
+          /\ LET after == IF is_alone THEN Unlatched(WordWithout(nodes, c)) ELSE Called(WordWithout(nodes, c))
+                 GoesTo == CASE pc[t] = "call_beside" -> "rush"
+                             [] HasSleepers(after) /\ Has(after, {"RUSH"}) -> "look"
+                             [] OTHER -> "grant"
+             IN /\ Writes(after)
+                /\ IF called[t] = Nobody
+                   THEN called' = [called EXCEPT ![t] = c] /\ Goes(t, GoesTo) /\ UNCHANGED behind
+                   ELSE behind' = [behind EXCEPT ![t] = c] /\ Goes(t, "grant") /\ UNCHANGED called
   /\ due' = FALSE
   /\ UNCHANGED <<notes, left>>
 
@@ -469,26 +473,26 @@ detach_self(t) ==
          rest == WordWithout(nodes, t)
      IN /\ node' = Unlinked(nodes, t)
         /\ IF MustCall(rest) /\ Bug # "drops_the_call"
-           THEN Writes(rest) /\ Goes(t, "call") /\ UNCHANGED <<notes, left>>
+           THEN Writes(rest) /\ Goes(t, "call_another") /\ UNCHANGED <<notes, left>>
            ELSE Writes(Unlatched(rest)) /\ GivesUp(t)
   /\ UNCHANGED <<called, behind, due>>
 
 detach(t) == detach_called(t) \/ detach_self(t)
 
 \* In a rush, after a call of one that has been notified: another, while the lock is free. Else the next release goes on with
-\* the rush, unless somebody sits awake.
+\* the rush, unless somebody sits awake. After another call ("look") the same, if a rush had to wait for the latch.
 MayGoOn == HasSleepers(word) /\ ~Has(word, {"LATCHED"})
-GoesOnWithRush(t) == MayGoOn /\ node[called[t]].is_notified /\ ~Has(word, {"LOCKED"})
+GoesOnWithRush(t) == MayGoOn /\ (pc[t] = "rush" \/ Has(word, {"RUSH"})) /\ node[called[t]].is_notified /\ ~Has(word, {"LOCKED"})
 
 latch_in_a_rush(t) ==
-  /\ pc[t] = "rush" /\ GoesOnWithRush(t)
+  /\ pc[t] \in {"rush", "look"} /\ GoesOnWithRush(t)
   /\ Writes(With(word, {"LATCHED"}))
   /\ Goes(t, "call_beside")
   /\ UNCHANGED notes /\ OnlyWord
 
 end_rush(t) ==
-  /\ pc[t] = "rush" /\ ~GoesOnWithRush(t)
-  /\ IF MayGoOn /\ ~IsAnybodyUp(word) THEN Writes(With(word, {"RUSH"})) ELSE UNCHANGED word
+  /\ pc[t] \in {"rush", "look"} /\ ~GoesOnWithRush(t)
+  /\ IF pc[t] = "rush" /\ MayGoOn /\ ~IsAnybodyUp(word) THEN Writes(With(word, {"RUSH"})) ELSE UNCHANGED word
   /\ Goes(t, "grant")
   /\ UNCHANGED notes /\ OnlyWord
 
@@ -506,7 +510,7 @@ latch(t) == latch_self(t) \/ latch_in_a_rush(t)
 unlatch(t) ==
   /\ pc[t] = "unlatch"
   /\ IF MustCall(word) /\ Bug # "unlatches_quietly"
-     THEN Goes(t, "call") /\ Notes(t, "awaits") /\ UNCHANGED <<word, node>>
+     THEN Goes(t, "call_another") /\ Notes(t, "awaits") /\ UNCHANGED <<word, node>>
      ELSE /\ Writes(Unlatched(word))
           /\ IF node[t].is_granted THEN Goes(t, Up(t)) /\ GetsUp(t) ELSE Goes(t, "await_grant") /\ UNCHANGED node
           /\ UNCHANGED notes
@@ -609,7 +613,7 @@ Symmetry == Permutations(Endless) \cup Permutations(Threads \ Endless)
 At(places) == {t \in Threads : pc[t] \in places}
 
 Places == {"idle", "slow", "claim", "deck", "nap", "rise", "wake_other", "asleep", "detach", "unlatch", "await_grant",
-           "show_up", "inside", "burnt", "call", "call_beside", "wake_and_call", "rush", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
+           "show_up", "inside", "burnt", "call", "call_another", "call_beside", "wake_and_call", "rush", "look", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
 
 TypeOk ==
   /\ word \in [head : Threads \cup {Nobody}, flags : SUBSET Flags]
@@ -647,8 +651,8 @@ OneStays == Has(word, {"SECOND"}) /\ ~Has(word, {"PASSED"}) =>
 
 \* I6
 Latched ==
-  /\ Cardinality(At({"call", "call_beside", "wake_and_call", "detach", "unlatch"})) = AsNumber(Has(word, {"LATCHED"}))
-  /\ At({"call", "call_beside", "wake_and_call", "detach"}) # {} => HasSleepers(word)
+  /\ Cardinality(At({"call", "call_another", "call_beside", "wake_and_call", "detach", "unlatch"})) = AsNumber(Has(word, {"LATCHED"}))
+  /\ At({"call", "call_another", "call_beside", "wake_and_call", "detach"}) # {} => HasSleepers(word)
 
 \* The list is what the word leads to: each sleeper that has not been called, once; links towards newer sleepers are
 \* right from the anchor on.
@@ -668,7 +672,7 @@ DugoutIsDescribed == DugoutIs(Sleepers)
 \* A node is touched while its thread is in the frame that holds it, and granted once.
 IsCalledOnly(c) == IsInDugout(c) /\ node[c].is_called /\ ~node[c].is_granted
 NodesAreAlive ==
-  /\ \A t \in At({"grant", "rush"}) : IsCalledOnly(called[t])
+  /\ \A t \in At({"grant", "rush", "look"}) : IsCalledOnly(called[t])
   /\ \A t \in Threads : behind[t] # Nobody => IsCalledOnly(behind[t])
 
 \* I2: a free lock with sleepers has somebody who will act.
@@ -684,7 +688,7 @@ SomebodyWillRouse ==
                      \/ At({"wake_deck", "wake_other", "wake_and_call"}) # {}
 
 IsCalledBySomebody(t) ==
-  \/ \E u \in At({"rush", "call_beside", "grant", "wake_sleeper"}) : called[u] = t
+  \/ \E u \in At({"rush", "look", "call_beside", "grant", "wake_sleeper"}) : called[u] = t
   \/ \E u \in Threads : behind[u] = t
 
 NoLostWakeup ==

@@ -296,7 +296,7 @@ ListIsDescribed ==
 IsEarly(t) ==
   /\ place[t] = "moving" /\ (IsDetached(t) => IsInvited(t))
   /\ \/ left[t] = 2 /\ pc[t] \in {"inside", "burnt"}
-     \/ left[t] = 1 /\ stage[t] = "waiting" /\ pc[t] \in {"call", "call_beside", "wake_and_call", "rush", "grant", "wake_sleeper", "wake_deck", "idle"}
+     \/ left[t] = 1 /\ stage[t] = "waiting" /\ pc[t] \in {"call", "call_another", "call_beside", "wake_and_call", "rush", "look", "grant", "wake_sleeper", "wake_deck", "idle"}
 Early == {t \in Waiters : IsEarly(t)}
 
 CvSeatState == SeatsAre(OnTheWay \cup {t \in Early : node[t].is_called /\ ~node[t].is_alone})
@@ -307,7 +307,7 @@ CvNodesAreAlive ==
   LET IsAsleep(t) == (pc[t] = "asleep" \/ t \in Early) /\ node[t].is_called
       IsApart(t) == place[t] = "alone" /\ stage[t] \in {"waiting", "sleeping"}
       IsAlive(t) == (IsAsleep(t) \/ IsApart(t)) /\ ~node[t].is_granted
-  IN /\ \A t \in At({"grant", "rush"}) : IsAlive(called[t])
+  IN /\ \A t \in At({"grant", "rush", "look"}) : IsAlive(called[t])
      /\ \A t \in Threads : behind[t] # Nobody => IsAlive(behind[t])
      /\ \A n \in Notifiers : stage[n] = "grant" => IsAlive(Head(chain[n]))
      /\ \A t \in Waiters : IsDetached(t) /\ ~IsInvited(t) => stage[t] \in {"waiting", "sleeping"} /\ left[t] >= 1

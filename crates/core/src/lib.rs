@@ -55,7 +55,7 @@ pub use ondeck::RawOndeck;
 #[doc(hidden)]
 pub use platform::kernel;
 pub use platform::{
-    Atomic, AtomicPointer, Hardware, Platform, RunState, StaticPlatform, Step, ThreadId, Token, WaitEnd,
+    Atomic, AtomicPointer, Busy, Hardware, Platform, RunState, StaticPlatform, Step, ThreadId, Token, WaitEnd,
 };
 pub use raw::{NotHeld, RawLock, RawMonitor, RawTimedLock};
 pub use spin_wait::{SpinPolicy, SpinWait};

@@ -63,7 +63,7 @@ macro_rules! as_on_hardware {
         fn note_wake(woken_ns: u64, cores: fn() -> Option<u32>) {
             <$crate::Hardware as $crate::Platform>::note_wake(woken_ns, cores);
         }
-        $crate::as_on_hardware!(@@are_cores_scarce() -> bool);
+        $crate::as_on_hardware!(@@busy() -> $crate::Busy);
     };
     (@memory_nodes) => { $crate::as_on_hardware!(@@memory_nodes() -> u32); };
     (@atomics_may_be_far) => { $crate::as_on_hardware!(@@atomics_may_be_far() -> bool); };
@@ -123,6 +123,17 @@ pub enum RunState {
     No,
     /// The platform cannot tell. [`Hardware`] never can.
     Unknown,
+}
+
+/// Who keeps the cores busy. See [`Platform::busy`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Busy {
+    /// Nobody, as far as the platform knows.
+    Nobody,
+    /// The threads of this process.
+    Ours,
+    /// Other programs.
+    Others,
 }
 
 /// The identity of a thread. It is never zero, and no two living threads have the same.
@@ -258,11 +269,11 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
         let _ = (woken_ns, cores);
     }
 
-    /// Returns whether other programs keep the cores busy, so that a thread that is woken may have to wait for one.
+    /// Returns who keeps the cores busy, so that a thread that is woken may have to wait for one.
     ///
     /// Stale at once. Cheap enough to ask in each notification.
-    fn are_cores_scarce() -> bool {
-        false
+    fn busy() -> Busy {
+        Busy::Nobody
     }
 
     /// Returns on how many memory nodes (NUMA) threads of this process may run, or 0 if that is not known.

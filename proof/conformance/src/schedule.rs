@@ -22,7 +22,7 @@ use crate::witnessed_atomic::{Access, Witness, WitnessedAtomic};
 use core::cell::Cell;
 use core::num::NonZeroU32;
 use core::sync::atomic::Ordering::SeqCst;
-use ondeck_core::{Platform, RunState, Step, ThreadId, WaitEnd};
+use ondeck_core::{Busy, Platform, RunState, Step, ThreadId, WaitEnd};
 use shuttle::rand::{RngCore, thread_rng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -403,8 +403,8 @@ impl Platform for SchedulePlatform {
         *state.fits.borrow_mut().entry(address).or_insert_with(|| state.far_in == 0 || draw(state.far_in) != 0)
     }
 
-    fn are_cores_scarce() -> bool {
-        draw(4) == 0
+    fn busy() -> Busy {
+        [Busy::Nobody, Busy::Nobody, Busy::Ours, Busy::Others][draw(4) as usize]
     }
 
     fn is_running(_thread: ThreadId) -> RunState {

@@ -76,7 +76,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                             Self::wake_the_deck(this);
                         }
                         // SAFETY: as above.
-                        return unsafe { Self::call_in_a_rush(this) };
+                        return unsafe { Self::call(this, Seat::IfBothAreEmpty, true) };
                     }
                 }
                 ReleasePlan::Vacate => {
@@ -106,26 +106,30 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// # Safety
     /// - The caller holds the latch, and there is a sleeper. Both keep `*this` alive until the latch is dropped (I6).
     pub(super) unsafe fn call_a_sleeper(this: *const Self) {
-        // SAFETY: alive, as the caller says.
-        let lock = unsafe { &*this };
-        // SAFETY: as the caller says; the lock is not used after this.
-        let called = unsafe { lock.take_off(Seat::One) };
-        // SAFETY: called by us, just now.
-        unsafe { Node::grant(called) };
+        // SAFETY: as the caller says.
+        unsafe { Self::call(this, Seat::One, false) };
     }
 
-    /// Calls a sleeper and drops the latch; then others that have been notified, while the lock is free: what they want of it
-    /// may be short, and each of them may have a core of its own.
+    /// Calls a sleeper that nobody else would, with the lock free: to a seat unless one is taken.
+    fn call_another(&self) {
+        // SAFETY: the latch is the caller's, and somebody sleeps; `self` outlives the call.
+        unsafe { Self::call(self, Seat::IfBothAreEmpty, false) };
+    }
+
+    /// Calls a sleeper and drops the latch; then, in a rush, others that have been notified, while the lock is free: what they
+    /// want of it may be short, and each of them may have a core of its own. A rush that others had to leave to us, as we
+    /// had the latch, is one too.
     ///
     /// # Safety
     /// As for [`call_a_sleeper`](Self::call_a_sleeper).
-    unsafe fn call_in_a_rush(this: *const Self) {
+    unsafe fn call(this: *const Self, seat: Seat, mut is_rush: bool) {
         // SAFETY: alive, as the caller says; after that because of `called`, until that is granted (I6).
         let lock = unsafe { &*this };
         // SAFETY: as the caller says.
-        let mut called = unsafe { lock.take_off(Seat::IfBothAreEmpty) };
+        let mut called = unsafe { lock.take_off(seat) };
         // Each turn takes a sleeper off the list. SAFETY: `called` is alive until its grant.
-        while lock.goes_on_with_rush(unsafe { &*called }) {
+        while lock.goes_on_with_rush(unsafe { &*called }, is_rush) {
+            is_rush = true;
             // SAFETY: latched, and somebody sleeps.
             let next = unsafe { lock.take_off(Seat::IfBothAreEmpty) };
             // SAFETY: called by us, and this is the only time. `next`, not granted yet, keeps the lock alive (I6).
@@ -136,14 +140,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         unsafe { Node::grant(called) };
     }
 
-    /// After a call: takes the latch for another one, if the last has been notified, somebody else sleeps, and the lock is free.
-    /// Else the next release is left to go on with the rush, unless somebody is awake in a seat: then one who waits
-    /// awake is enough.
-    fn goes_on_with_rush(&self, called: &Node<P>) -> bool {
+    /// After a call in a rush, or one after which RUSH is set: takes the latch for another one, if the last has been notified,
+    /// somebody else sleeps, and the lock is free. Else the next release is left to go on with the rush, unless somebody is
+    /// awake in a seat: then one who waits awake is enough.
+    fn goes_on_with_rush(&self, called: &Node<P>, is_rush: bool) -> bool {
         // Each further turn is caused by another thread's step.
         loop {
             let state = self.load();
-            if !state.has_sleepers() || state.has(LATCHED) {
+            if !state.has_sleepers() || state.has(LATCHED) || !(is_rush || state.has(RUSH)) {
                 return false;
             }
             if called.is_notified() && !state.has(LOCKED) {
@@ -247,8 +251,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             next.unwrap_or(state)
         });
         if must_call.get() {
-            // SAFETY: the latch is still ours, the lock is free, and somebody sleeps; `self` outlives the call.
-            unsafe { Self::call_a_sleeper(self) };
+            self.call_another();
         }
         true
     }
@@ -271,15 +274,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         false
     }
 
-    /// Drops the latch that a called sleeper has taken. If it has been called without a seat, nobody else may be there to call
-    /// the next: then it does so (I2).
+    /// Drops the latch that a called sleeper has taken. If it has been called without a seat, or a rush is to go on, nobody else
+    /// may be there to call the next: then it does so (I2).
     fn unlatch(&self) {
         // Each further turn is caused by another thread's step.
         loop {
             let state = self.load();
             let Some(next) = state.unlatched() else {
-                // SAFETY: the latch is ours, and somebody sleeps; `self` outlives the call.
-                return unsafe { Self::call_a_sleeper(self) };
+                return self.call_another();
             };
             P::step(UNLATCH);
             // E3

@@ -7,8 +7,9 @@
 //! waiter's node onto the lock's list of sleepers, and the release calls it from there. If the lock is free, the
 //! notification wakes the waiter itself.
 //!
-//! A notification is *in a hurry* in two cases: it ends several waits at once, or a thread has been called in an earlier
-//! rotation and is not up yet. Then no waiter depends on a thread that has
+//! A notification is *in a hurry* in three cases: it ends several waits at once; a thread has been called in an earlier
+//! rotation and is not up yet; other programs keep the cores busy ([`Busy`]). In the second it is not if our own threads keep
+//! them busy: to wake more of them would be no help. Then no waiter depends on a thread that has
 //! been woken and may have no core. If the lock is free, but somebody has a seat, the waiter is sent *alone*: it acquires as an
 //! arrival does. If the lock is taken, the push sets RUSH, and the release calls the waiters that have been notified one after
 //! the other, for as long as the lock is free. How many are awake at once thus follows from how long they need the lock. If
@@ -70,7 +71,7 @@ use super::state::{FLIGHT, LATCHED, LOCKED, RUSH, State};
 use super::watch::{Tries, epoch_now};
 use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
-use crate::{Atomic, AtomicPointer, Platform, StaticPlatform, Step, WaitEnd};
+use crate::{Atomic, AtomicPointer, Busy, Platform, StaticPlatform, Step, WaitEnd};
 use core::fmt;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -385,14 +386,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             // SAFETY: as for `send_alone`.
             return unsafe { Waiter::send_alone(waiter) };
         };
-        let hurries = hurries || P::are_cores_scarce();
+        let busy = P::busy();
         // SAFETY: it is ours until the push or the grant.
         unsafe { here.node.waits_for(lock) };
         let mut tries = Tries::default();
         // Each further turn is caused by another thread's step.
         loop {
             let state = lock.load();
-            let hurries = hurries || lock.is_awaited_in_vain(state);
+            let hurries = hurries || Self::hurries(state, busy);
             if state.has(LOCKED) || (!state.is_alone() && !hurries) {
                 let Some(next) = here.node.on_top_of(state) else {
                     // SAFETY: as for `send_alone`.
@@ -421,9 +422,15 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         unsafe { Node::grant(ptr::from_ref(&here.node)) };
     }
 
-    /// Whether one has been called in an earlier rotation, and is not up: it has no core.
-    fn is_awaited_in_vain(&self, state: State) -> bool {
-        state.has(FLIGHT) && epoch_now::<P>(T::tuning()) != state.epoch()
+    /// Whether a notification is in a hurry because a thread that is called may have no core.
+    fn hurries(state: State, busy: Busy) -> bool {
+        match busy {
+            Busy::Others => true,
+            // Our own threads make each other late. To wake more of them is no help.
+            Busy::Ours => false,
+            // One has been called in an earlier rotation, and is not up.
+            Busy::Nobody => state.has(FLIGHT) && epoch_now::<P>(T::tuning()) != state.epoch(),
+        }
     }
 }
 

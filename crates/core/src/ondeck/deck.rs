@@ -43,8 +43,9 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             self.doze(deadline);
             return Turn::Again;
         };
-        // Beside a kept seat, who has been notified relies on the next release, and not on who has been called.
-        let hurries = node.is_notified() && state.has(FLIGHT) && !state.has(SECOND);
+        // Beside a kept seat, who has been notified relies on a release, and not on who has been called. One who is awake in the
+        // other seat may be gone before that one is up.
+        let hurries = node.is_notified() && state.has(FLIGHT);
         P::step(ENQUEUE);
         // E2
         if !self.get_through(state, if hurries { next.with(RUSH) } else { next }, Release, tries) {

@@ -187,11 +187,11 @@ impl State {
         State(self.0 & !(EPOCH | CORE) | hints).without(LATCHED).with(FLIGHT | seat)
     }
 
-    /// The latch dropped; `None` if its holder must call a sleeper first, since the lock is free and nobody else
-    /// would (I2).
+    /// The latch dropped; `None` if its holder must call a sleeper first, since the lock is free and nobody else would (I2), or
+    /// might have no core and a rush is on.
     pub(super) const fn unlatched(self) -> Option<State> {
         let next = self.without(LATCHED);
-        if next.is_vacant() && !next.has(LOCKED) { None } else { Some(next) }
+        if next.has_sleepers() && !next.has(LOCKED) && (!next.has(DECK) || next.has(RUSH)) { None } else { Some(next) }
     }
 }
 
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn the_latch_is_not_dropped_on_a_free_lock_with_sleepers_and_empty_seats() {
         for state in all() {
-            let stuck = state.has_sleepers() && !state.has(DECK | LOCKED);
+            let stuck = state.has_sleepers() && !state.has(LOCKED) && (state.has(RUSH) || !state.has(DECK));
             assert_eq!(state.unlatched().is_none(), stuck);
         }
     }

@@ -4,9 +4,10 @@
 //! `thread_id`, `current_core`, `parallelism` (asked afresh, not cached), `process_time_ns`, `memory_nodes` and
 //! `environment_is`.
 
+mod busy;
 mod clock;
 mod parallelism;
-mod scarcity;
+
 mod thread_index;
 
 // Miri has no futex of all kinds and no files: there, and where there is nothing better, it is the fallback.
@@ -35,7 +36,7 @@ use portable as os;
 mod tests;
 
 use crate::platform::atomic::upper_half;
-use crate::{Platform, RunState, StaticPlatform, Step, ThreadId, WaitEnd};
+use crate::{Busy, Platform, RunState, StaticPlatform, Step, ThreadId, WaitEnd};
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
@@ -148,12 +149,12 @@ impl Platform for Hardware {
 
     #[inline]
     fn note_wake(woken_ns: u64, cores: fn() -> Option<u32>) {
-        scarcity::note_wake(woken_ns, cores);
+        busy::note_wake(woken_ns, cores);
     }
 
     #[inline]
-    fn are_cores_scarce() -> bool {
-        scarcity::are_cores_scarce()
+    fn busy() -> Busy {
+        busy::busy()
     }
 
     #[inline]

@@ -1,9 +1,10 @@
-//! Whether other programs keep the cores busy, so that a thread that is woken may get none for a time slice.
+//! Who keeps the cores busy, so that a thread that is woken may get none for a time slice.
 //!
 //! A thread that comes up late has waited for a core. If this process has used most of the cores' time itself, its own threads
 //! make each other late, and to wake more of them is no help. Else other programs do.
 
 use super::os;
+use crate::Busy;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A wake-up that takes so long had no core: on an idle machine it takes 50 us at most, from deep sleep too.
@@ -11,23 +12,25 @@ const LATE_NS: u64 = 200_000;
 /// How often the system is asked what this process has used.
 const ASK_NS: u64 = 10_000_000;
 /// How long an answer holds: a few time slices.
-const SCARCE_NS: u64 = 20_000_000;
+const HOLDS_NS: u64 = 20_000_000;
+
+const OURS: u64 = 1;
 
 /// What is known of this process. Threads that race to find it out have answers that are as good as each other's.
-static KNOWN: Scarcity = Scarcity::new();
+static KNOWN: Lateness = Lateness::new();
 
-struct Scarcity {
+struct Lateness {
     /// When the system was last asked, and what this process had used then.
     asked_ns: AtomicU64,
     used_ns: AtomicU64,
-    /// Until when cores are scarce; 0 if they are not.
+    /// Until when the answer holds, without its lowest bit, which is set if it is this process; 0 if nobody keeps them busy.
     until_ns: AtomicU64,
 }
 
-/// One load, if they have not been scarce.
+/// One load, if nobody came up late.
 #[inline]
-pub(super) fn are_cores_scarce() -> bool {
-    KNOWN.is_on(os::now_ns)
+pub(super) fn busy() -> Busy {
+    KNOWN.busy(os::now_ns)
 }
 
 /// A thread that was woken at `woken_ns` is up. `cores`: how many may run us, `None` not to ask the system.
@@ -39,24 +42,24 @@ pub(super) fn note_wake(woken_ns: u64, cores: fn() -> Option<u32>) {
     }
 }
 
-impl Scarcity {
+impl Lateness {
     const fn new() -> Self {
-        Scarcity { asked_ns: AtomicU64::new(0), used_ns: AtomicU64::new(0), until_ns: AtomicU64::new(0) }
+        Lateness { asked_ns: AtomicU64::new(0), used_ns: AtomicU64::new(0), until_ns: AtomicU64::new(0) }
     }
 
     #[inline]
-    fn is_on(&self, now_ns: impl FnOnce() -> u64) -> bool {
+    fn busy(&self, now_ns: impl FnOnce() -> u64) -> Busy {
         let until_ns = self.until_ns.load(Relaxed);
-        until_ns != 0 && self.is_still_on(until_ns, now_ns())
+        if until_ns == 0 { Busy::Nobody } else { self.still_busy(until_ns, now_ns()) }
     }
 
     #[cold]
-    fn is_still_on(&self, until_ns: u64, now_ns: u64) -> bool {
-        let is_over = now_ns >= until_ns;
-        if is_over {
+    fn still_busy(&self, until_ns: u64, now_ns: u64) -> Busy {
+        if now_ns >= until_ns {
             self.until_ns.store(0, Relaxed);
+            return Busy::Nobody;
         }
-        !is_over
+        if until_ns & OURS == 0 { Busy::Others } else { Busy::Ours }
     }
 
     #[cold]
@@ -72,10 +75,10 @@ impl Scarcity {
         }
         let Some(used_ns) = process_time_ns() else { return };
         let used_ns = used_ns.saturating_sub(self.used_ns.swap(used_ns, Relaxed));
-        // Less than half of the cores' time.
-        if used_ns.saturating_mul(2) < span_ns.saturating_mul(u64::from(n_cores)) {
-            self.until_ns.store(now_ns + SCARCE_NS, Relaxed);
-        }
+        // Half of the cores' time, or more.
+        let are_ours = used_ns.saturating_mul(2) >= span_ns.saturating_mul(u64::from(n_cores));
+        let until_ns = now_ns + HOLDS_NS;
+        self.until_ns.store(if are_ours { until_ns | OURS } else { until_ns & !OURS }, Relaxed);
     }
 }
 
@@ -87,24 +90,27 @@ mod tests {
 
     /// On two cores, 100 ms after the last question: what the process has used of them decides.
     #[test]
-    fn cores_are_scarce_if_others_use_them() {
-        for (used_ns, is_scarce) in [(0, true), (99_000_000, true), (100_000_000, false), (200_000_000, false)] {
-            let known = Scarcity::new();
+    fn who_has_had_half_of_the_cores_keeps_them_busy() {
+        let others =
+            [(0, Busy::Others), (99_000_000, Busy::Others), (101_000_000, Busy::Ours), (200_000_000, Busy::Ours)];
+        for (used_ns, busy) in others {
+            let known = Lateness::new();
+            assert_eq!(known.busy(|| unreachable!("nobody was late")), Busy::Nobody);
             known.note_late(1_000_000_000, TWO, || Some(5_000_000_000));
-            assert!(!known.is_on(|| 1_000_000_000), "five seconds of one: the process has had the cores");
-            known.note_late(1_100_000_000, TWO, || Some(5_000_000_000 + used_ns));
-            assert_eq!(known.is_on(|| 1_100_000_000), is_scarce, "{used_ns} ns");
-            assert!(!known.is_on(|| 1_100_000_000 + SCARCE_NS));
-            assert!(!known.is_on(|| unreachable!("what is over needs no clock")));
+            assert_eq!(known.busy(|| 1_000_000_000), Busy::Ours, "five seconds of one, on two cores");
+            known.note_late(1_100_000_001, TWO, || Some(5_000_000_000 + used_ns));
+            assert_eq!(known.busy(|| 1_100_000_000), busy, "{used_ns} ns");
+            assert_eq!(known.busy(|| 1_100_000_001 + HOLDS_NS), Busy::Nobody);
+            assert_eq!(known.busy(|| unreachable!("what is over needs no clock")), Busy::Nobody);
         }
     }
 
     #[test]
     fn the_system_is_asked_seldom_and_only_if_it_may_be() {
-        let known = Scarcity::new();
+        let known = Lateness::new();
         known.note_late(1_000_000_000, || None, || unreachable!("it must not be asked"));
         known.note_late(1_000_000_000, TWO, || None);
         known.note_late(1_000_000_000 + ASK_NS - 1, TWO, || unreachable!("too soon"));
-        assert!(!known.is_on(|| 1_000_000_000), "nothing is known");
+        assert_eq!(known.busy(|| 1_000_000_000), Busy::Nobody, "nothing is known");
     }
 }
