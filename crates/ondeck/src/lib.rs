@@ -23,7 +23,6 @@
 //! |---|---|
 //! | `parking_lot::{Mutex, Condvar}` | `ondeck::{Mutex, Condvar}` |
 //! | `std::sync::{Mutex, Condvar}` | `ondeck::poison::{Mutex, Condvar}` ([`poison`]) |
-//! | `std::sync::nonpoison::{Mutex, Condvar}` of nightly Rust | `ondeck::nonpoison::{Mutex, Condvar}` ([`nonpoison`]) |
 //! | `crossbeam_utils::Backoff` | [`SpinWait`], which waits for a state that another thread leaves soon |
 //! | a lock that its holder may enter again | [`Monitor`] |
 //!
@@ -93,7 +92,7 @@
 //!
 //! | types | the thread on deck asks, if nobody sleeps | a sleeping thread is called |
 //! |---|---|---|
-//! | [`Mutex`], [`poison`], [`nonpoison`] | after 75 us | every 150 us |
+//! | [`Mutex`], [`poison`] | after 75 us | every 150 us |
 //! | [`throughput`] | after 500 us | every 2 ms |
 //! | [`low_latency`] | after 15 us | every 100 us |
 //!
@@ -197,7 +196,6 @@ pub mod lock_api_04;
 pub mod lock_api_05;
 mod monitor;
 mod mutex;
-pub mod nonpoison;
 pub mod poison;
 pub mod policy;
 mod raw;
