@@ -233,7 +233,7 @@ pub(crate) struct RunArgs {
     /// Without this flag, six locks run: ondeck, std, parking-lot, pthread, go-tristate-futex and go-spinbit.
     ///
     /// `ondeck bench` measures the real std, parking_lot and pthread mutexes. In `ondeck sim` the same names stand for
-    /// our ports of them, and `peers` also has swift. `ondeck bench` has these ports too, as NAME-port.
+    /// our ports of them. `ondeck bench` has these ports too, as NAME-port.
     ///
     /// Brackets choose other constants for a lock, so you can run variants side by side. Quote them for your shell:
     /// 'ondeck,ondeck[throughput],ondeck[low-latency+look_ns=0]'. --tuning says what the brackets accept.
@@ -468,7 +468,7 @@ pub(crate) struct CalibrateArgs {
 pub(crate) struct LaunchArgs {
     /// Lock that replaces the C library's mutex [default: ondeck]
     ///
-    /// Other locks are for comparisons: go-tristate-futex, go-tristate-sema, go-spinbit-futex, std-port and swift. All
+    /// Other locks are for comparisons: go-tristate-futex, go-tristate-sema, go-spinbit-futex and std-port. All
     /// others are refused, with the reason. For example, some never sleep, and some do not fit into a mutex. With glibc,
     /// the program keeps its own locks, and `ondeck profile --pid` can record them at any time.
     #[arg(long, value_name = "NAME")]
