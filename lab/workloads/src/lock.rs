@@ -1,4 +1,4 @@
-//! What stands where a lock does in a plan: read once from words like `ondeck[throughput]`, and never again.
+//! What stands where a lock does in a plan: read once from words like `ondeck[low-latency]`, and never again.
 
 mod bench_platform;
 
@@ -147,20 +147,20 @@ mod tests {
     #[test]
     fn spelling_of_a_tuned_lock() {
         assert_eq!(split("ondeck"), ("ondeck", None));
-        assert_eq!(split("ondeck[throughput]"), ("ondeck", Some("throughput")));
+        assert_eq!(split("ondeck[low-latency]"), ("ondeck", Some("low-latency")));
         assert_eq!(split("ondeck[]"), ("ondeck", Some("")));
-        assert_eq!(split("ondeck[throughput"), ("ondeck[throughput", None));
+        assert_eq!(split("ondeck[low-latency"), ("ondeck[low-latency", None));
     }
 
     #[test]
     fn every_name_leads_to_a_lock() {
-        let tuned = ["ondeck[throughput]", "ondeck[low-latency+look_ns=0]", "coreclr-monitor-before[no-spin]"];
+        let tuned = ["ondeck[low-latency]", "ondeck[low-latency+look_ns=0]", "coreclr-monitor-before[no-spin]"];
         for words in lock_names().into_iter().chain(tuned) {
             let spec = LockSpec::parse(words).unwrap();
             assert_eq!((spec.to_string().as_str(), spec.fault::<Hardware>()), (words, None));
             assert_eq!(spec.visit::<Hardware, _>(TakeVisitor), Some(true), "{words}");
         }
-        for words in ["no-such-lock", "std[throughput]", "ondeck[fast]", "ondeck[", "[throughput]", ""] {
+        for words in ["no-such-lock", "std[low-latency]", "ondeck[fast]", "ondeck[", "[low-latency]", ""] {
             assert!(LockSpec::parse(words).is_err(), "{words}");
         }
     }
@@ -202,7 +202,7 @@ mod tests {
     fn constants_belong_to_the_locks_that_have_them() {
         let tuned =
             |name: &str, tuning| LockSpec::parse(name).unwrap().with_tuning(tuning).map(|spec| spec.to_string());
-        assert_eq!(tuned("ondeck[look_ns=0]", "throughput").as_deref(), Some("ondeck[throughput]"));
-        assert_eq!([tuned("ondeck", "no-spin"), tuned("std", "throughput")], [None, None]);
+        assert_eq!(tuned("ondeck[look_ns=0]", "low-latency").as_deref(), Some("ondeck[low-latency]"));
+        assert_eq!([tuned("ondeck", "no-spin"), tuned("std", "low-latency")], [None, None]);
     }
 }

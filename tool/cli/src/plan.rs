@@ -349,12 +349,12 @@ mod tests {
         };
         let expected = ["ondeck", "ondeck[poll_max_ns=4000]", "std"];
         assert_eq!(locks_of("--lock ondeck,ondeck[poll_max_ns=4000],std"), expected);
-        assert_eq!(locks_of("--lock std,ondeck --tuning throughput"), ["std", "ondeck[throughput]"]);
-        let both = locks_of("--lock ondeck,ondeck[look_ns=0] --tuning throughput+look_ns=9");
-        assert_eq!(both, ["ondeck[throughput+look_ns=9]", "ondeck[look_ns=0]"]);
+        assert_eq!(locks_of("--lock std,ondeck --tuning low-latency"), ["std", "ondeck[low-latency]"]);
+        let both = locks_of("--lock ondeck,ondeck[look_ns=0] --tuning low-latency+look_ns=9");
+        assert_eq!(both, ["ondeck[low-latency+look_ns=9]", "ondeck[look_ns=0]"]);
         assert_eq!(locks_of("--lock ondeck --tuning balanced"), ["ondeck"], "measured with the real constants");
         assert!(
-            plan_of("--lock std --tuning throughput").unwrap_err().contains("--tuning throughput belongs to ondeck")
+            plan_of("--lock std --tuning low-latency").unwrap_err().contains("--tuning low-latency belongs to ondeck")
         );
         assert_eq!(
             locks_of("--lock coreclr-monitor-before,ondeck --tuning no-spin"),
