@@ -53,9 +53,9 @@ enum Tool {
         #[arg(long)]
         gate: bool,
     },
-    /// Breaks the locks one edit at a time; some test must notice
+    /// Breaks what is published and the recorder one edit at a time; some test must notice
     Mutants {
-        /// Only those of this lock, or these
+        /// Only those of this list, or these
         #[arg(long = "lock", value_name = "NAME")]
         locks: Vec<String>,
     },

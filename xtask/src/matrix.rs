@@ -16,7 +16,7 @@ const FEWEST_CPUS: u32 = 20;
 /// All waiters of these look again after every pause, which the simulator does one by one: a run takes a hundred times as
 /// long as one of another lock, so their windows are an eighth of the others'. That is less than a slice, so with more
 /// threads than CPUs nothing could be seen, and they are not run.
-const POLLERS: [&str; 5] = ["ticket-spin", "mcs-spin", "linux-mutex-base", "linux-mutex-patch1", "linux-mutex-patch3"];
+const POLLERS: [&str; 3] = ["linux-mutex-base", "linux-mutex-patch1", "linux-mutex-patch3"];
 /// A share below this counts as this in a geometric mean, which nothing at all would bring to nothing.
 const LEAST_SHARE: f64 = 0.001;
 

@@ -1,6 +1,6 @@
-//! `cargo xtask mutants`: breaks each lock, and the recorder's charges, one edit at a time and demands that a named test notices.
+//! `cargo xtask mutants`: breaks what is published and the recorder, one edit at a time, and demands that a named test notices.
 //!
-//! `proof/conformance/mutants/<lock>.toml` lists the edits: what to find (it must occur exactly once), what to put in
+//! `proof/conformance/mutants/NAME.toml` lists the edits: what to find (it must occur exactly once), what to put in
 //! its place, and the rung (test target, or `lib`, and filter) that must fail: of the conformance tests, if the list names no
 //! other package. Failing is anything but success: a panic, the
 //! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants/work`, so that
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(100);
 const PATIENCE_WITH_ALL: Duration = Duration::from_secs(600);
 /// The table of locks.
 const TABLE: &str = "lab/lineage/src/table.rs";
-/// A file for each lock.
+/// A file for each lock or protocol.
 const LISTS: &str = "proof/conformance/mutants";
 
 /// A file of edits.
@@ -56,7 +56,7 @@ struct Mutant {
     rung: String,
 }
 
-/// Runs the mutants of the locks in `only`, or all if it is empty.
+/// Runs the mutants of the lists in `only`, or all if it is empty.
 pub(crate) fn run(root: &Path, only: &[String]) -> Result<(), String> {
     let mut mutants = load(&root.join(LISTS))?;
     let has_mutants = |lock: &&String| mutants.iter().any(|mutant| mutant.lock == **lock);
@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn a_lock_without_mutants_is_refused() {
-        let refused = run(&crate::root(), &["mcs".to_owned(), "msc".to_owned()]).unwrap_err();
-        assert!(refused.starts_with("`msc` has no mutants"), "{refused}");
+        let refused = run(&crate::root(), &["ondeck".to_owned(), "ondekc".to_owned()]).unwrap_err();
+        assert!(refused.starts_with("`ondekc` has no mutants"), "{refused}");
     }
 
     #[test]

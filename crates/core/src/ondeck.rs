@@ -288,7 +288,7 @@ mod tuning;
 mod watch;
 
 pub use condvar::{RawCondvar, Waiter};
-pub use tuning::{BALANCED, Balanced, LOW_LATENCY, LowLatency, Policy, THROUGHPUT, Throughput, Tuning};
+pub use tuning::{BALANCED, Balanced, LOW_LATENCY, LowLatency, Policy, Tuning};
 
 /// What this lock is, in short.
 pub const ENTRY: Entry = Entry {

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 ///
 /// # Example
 /// ```
-/// use ondeck::policy::{Condvar, Mutex, Throughput};
+/// use ondeck::policy::{Condvar, LowLatency, Mutex};
 /// use std::time::Duration;
 ///
-/// let (mutex, changed) = (Mutex::<_, Throughput>::new(()), Condvar::new());
+/// let (mutex, changed) = (Mutex::<_, LowLatency>::new(()), Condvar::new());
 /// assert!(changed.wait_for(&mut mutex.lock(), Duration::from_millis(1)).timed_out());
 /// ```
 pub struct Condvar<P: Policy = Balanced> {

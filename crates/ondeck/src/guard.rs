@@ -28,30 +28,6 @@ macro_rules! shows_data {
 }
 pub(crate) use shows_data;
 
-/// A guard around one of this crate's is access to the same data.
-macro_rules! gives_data_of {
-    ($($guard:ident: $($inner:ident).+),*) => {$(
-        impl<T: ?Sized> std::ops::Deref for $guard<'_, T> {
-            type Target = T;
-
-            #[inline]
-            fn deref(&self) -> &T {
-                &self.$($inner).+
-            }
-        }
-
-        impl<T: ?Sized> std::ops::DerefMut for $guard<'_, T> {
-            #[inline]
-            fn deref_mut(&mut self) -> &mut T {
-                &mut self.$($inner).+
-            }
-        }
-
-        crate::guard::shows_data!($guard<'_, T>);
-    )*};
-}
-pub(crate) use gives_data_of;
-
 /// Access to the data of a [`Mutex`]. Dropping the guard releases the mutex. A guard stays on its thread.
 ///
 /// The functions are no methods, so they hide no method of the data. Call them as `MutexGuard::map(guard, f)`.

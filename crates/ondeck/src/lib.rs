@@ -23,7 +23,6 @@
 //! |---|---|
 //! | `parking_lot::{Mutex, Condvar}` | `ondeck::{Mutex, Condvar}` |
 //! | `std::sync::{Mutex, Condvar}` | `ondeck::poison::{Mutex, Condvar}` ([`poison`]) |
-//! | `std::sync::nonpoison::{Mutex, Condvar}` of nightly Rust | `ondeck::nonpoison::{Mutex, Condvar}` ([`nonpoison`]) |
 //! | `crossbeam_utils::Backoff` | [`SpinWait`], which waits for a state that another thread leaves soon |
 //! | a lock that its holder may enter again | [`Monitor`] |
 //!
@@ -89,12 +88,11 @@
 //! every section ends and the system runs every thread that may run. Equal shares are not promised: with hundreds of
 //! threads, a tenth of a second is too short for all to have a turn.
 //!
-//! How long a turn lasts depends on the policy (`docs/policies.md` in the repository compares them):
+//! How long a turn lasts depends on the policy (`docs/rust.md` in the repository compares them):
 //!
 //! | types | the thread on deck asks, if nobody sleeps | a sleeping thread is called |
 //! |---|---|---|
-//! | [`Mutex`], [`poison`], [`nonpoison`] | after 75 us | every 150 us |
-//! | [`throughput`] | after 500 us | every 2 ms |
+//! | [`Mutex`], [`poison`] | after 75 us | every 150 us |
 //! | [`low_latency`] | after 15 us | every 100 us |
 //!
 //! [`unlock_fair`](MutexGuard::unlock_fair) gives the lock to a waiting thread at once, if there is one.
@@ -197,7 +195,6 @@ pub mod lock_api_04;
 pub mod lock_api_05;
 mod monitor;
 mod mutex;
-pub mod nonpoison;
 pub mod poison;
 pub mod policy;
 mod raw;
@@ -415,76 +412,11 @@ macro_rules! wrappers_of_lock_api {
 #[cfg(any(feature = "lock_api-04", feature = "lock_api-05"))]
 pub(crate) use wrappers_of_lock_api;
 
-/// The aliases of one policy.
-macro_rules! policy {
-    ($policy:ty, $module:literal) => {
-        /// [`crate::Mutex`] with this module's policy.
-        ///
-        /// # Example
-        /// ```
-        #[doc = concat!("let mutex = ondeck::", $module, "::Mutex::new(1);")]
-        /// assert_eq!(*mutex.lock(), 1);
-        /// ```
-        pub type Mutex<T> = crate::policy::Mutex<T, $policy>;
-
-        /// [`crate::MutexGuard`] with this module's policy.
-        ///
-        /// # Example
-        /// ```
-        #[doc = concat!("use ondeck::", $module, "::{Mutex, MutexGuard};")]
-        ///
-        /// let mutex = Mutex::new(1);
-        /// let guard: MutexGuard<'_, i32> = mutex.lock();
-        /// assert_eq!(*guard, 1);
-        /// ```
-        pub type MutexGuard<'a, T> = crate::policy::MutexGuard<'a, T, $policy>;
-
-        /// [`crate::MappedMutexGuard`] with this module's policy.
-        ///
-        /// # Example
-        /// ```
-        #[doc = concat!("use ondeck::", $module, "::{MappedMutexGuard, Mutex, MutexGuard};")]
-        ///
-        /// let mutex = Mutex::new((1, 2));
-        /// let second: MappedMutexGuard<'_, i32> = MutexGuard::map(mutex.lock(), |pair| &mut pair.1);
-        /// assert_eq!(*second, 2);
-        /// ```
-        pub type MappedMutexGuard<'a, T> = crate::policy::MappedMutexGuard<'a, T, $policy>;
-
-        /// [`crate::Condvar`] for this module's mutexes.
-        ///
-        /// # Example
-        /// ```
-        #[doc = concat!("static CHANGED: ondeck::", $module, "::Condvar = ondeck::", $module, "::Condvar::new();")]
-        /// assert!(!CHANGED.notify_one());
-        /// ```
-        pub type Condvar = crate::policy::Condvar<$policy>;
-    };
-}
-
-/// The types with longer turns, for programs in which only the total throughput counts.
-///
-/// A thread may keep a busy lock for half a millisecond before another has its turn. A sleeping thread is called every
-/// two milliseconds. `docs/policies.md` in the repository compares the policies.
-///
-/// # Example
-/// ```
-/// use ondeck::throughput::Mutex;
-///
-/// static TOTAL: Mutex<u64> = Mutex::new(0);
-/// *TOTAL.lock() += 1;
-/// ```
-pub mod throughput {
-    use ondeck_core::ondeck::Throughput;
-
-    policy!(Throughput, "throughput");
-}
-
 /// The types with shorter turns, for locks where somebody waits for each change of hands.
 ///
 /// Each release gives a contended lock to the thread on deck, unless sections follow each other within about 100 ns.
 /// Then turns are a fifth of the default's. Each change of hands costs the holder some of its speed, and so does each
-/// look of the waiting thread. `docs/policies.md` in the repository compares the policies.
+/// look of the waiting thread. `docs/rust.md` in the repository compares it with the default.
 ///
 /// # Example
 /// ```
@@ -496,7 +428,47 @@ pub mod throughput {
 pub mod low_latency {
     use ondeck_core::ondeck::LowLatency;
 
-    policy!(LowLatency, "low_latency");
+    /// [`crate::Mutex`] with this module's policy.
+    ///
+    /// # Example
+    /// ```
+    /// let mutex = ondeck::low_latency::Mutex::new(1);
+    /// assert_eq!(*mutex.lock(), 1);
+    /// ```
+    pub type Mutex<T> = crate::policy::Mutex<T, LowLatency>;
+
+    /// [`crate::MutexGuard`] with this module's policy.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::low_latency::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(1);
+    /// let guard: MutexGuard<'_, i32> = mutex.lock();
+    /// assert_eq!(*guard, 1);
+    /// ```
+    pub type MutexGuard<'a, T> = crate::policy::MutexGuard<'a, T, LowLatency>;
+
+    /// [`crate::MappedMutexGuard`] with this module's policy.
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::low_latency::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new((1, 2));
+    /// let second: MappedMutexGuard<'_, i32> = MutexGuard::map(mutex.lock(), |pair| &mut pair.1);
+    /// assert_eq!(*second, 2);
+    /// ```
+    pub type MappedMutexGuard<'a, T> = crate::policy::MappedMutexGuard<'a, T, LowLatency>;
+
+    /// [`crate::Condvar`] for this module's mutexes.
+    ///
+    /// # Example
+    /// ```
+    /// static CHANGED: ondeck::low_latency::Condvar = ondeck::low_latency::Condvar::new();
+    /// assert!(!CHANGED.notify_one());
+    /// ```
+    pub type Condvar = crate::policy::Condvar<LowLatency>;
 }
 
 /// README.md's example compiles and runs.

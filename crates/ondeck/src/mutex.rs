@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 ///
 /// # Example
 /// ```
-/// use ondeck::policy::{Mutex, Throughput};
+/// use ondeck::policy::{LowLatency, Mutex};
 ///
-/// let total: Mutex<u64, Throughput> = Mutex::new(1);
+/// let total: Mutex<u64, LowLatency> = Mutex::new(1);
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```

@@ -29,8 +29,6 @@
 //! - Some methods that Rust has on nightly only work here on stable: [`get_cloned`](Mutex::get_cloned),
 //!   [`set`](Mutex::set), [`replace`](Mutex::replace), [`data_ptr`](Mutex::data_ptr) and [`MutexGuard::map`]. They are
 //!   those of Rust 1.95. If Rust changes them before they become stable, this module changes too.
-//!
-//! [`crate::nonpoison`] has the types without poison.
 
 mod condvar;
 mod guard;

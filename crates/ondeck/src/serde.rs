@@ -1,17 +1,11 @@
 //! A mutex is serialised as its data. For a poisoned mutex, this is an error, as for `std::sync::Mutex`.
 
-use crate::{nonpoison, poison, policy};
+use crate::{poison, policy};
 use ondeck_core::ondeck::Policy;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error, Serialize, Serializer};
 
 impl<T: ?Sized + Serialize, P: Policy> Serialize for policy::Mutex<T, P> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.lock().serialize(serializer)
-    }
-}
-
-impl<T: ?Sized + Serialize> Serialize for nonpoison::Mutex<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.lock().serialize(serializer)
     }
@@ -27,12 +21,6 @@ impl<T: ?Sized + Serialize> Serialize for poison::Mutex<T> {
 }
 
 impl<'de, T: Deserialize<'de>, P: Policy> Deserialize<'de> for policy::Mutex<T, P> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::deserialize(deserializer).map(Self::new)
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for nonpoison::Mutex<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         T::deserialize(deserializer).map(Self::new)
     }

@@ -3,7 +3,7 @@
 mod limit;
 
 use ondeck::policy::Policy;
-use ondeck::{MappedMutexGuard, Mutex, MutexGuard, low_latency, throughput};
+use ondeck::{MappedMutexGuard, Mutex, MutexGuard, low_latency};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -45,7 +45,6 @@ fn count<P: Policy>(threads: usize, mutex: &ondeck::policy::Mutex<usize, P>) {
 fn lots_and_lots() {
     for threads in [2, 6, 32] {
         count(threads, &Mutex::new(0));
-        count(threads, &throughput::Mutex::new(0));
         count(threads, &low_latency::Mutex::new(0));
     }
 }

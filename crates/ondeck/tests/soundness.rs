@@ -59,9 +59,6 @@ fn found() -> Vec<(&'static str, &'static str, &'static str)> {
         row!("poison::Mutex<T>", T => ondeck::poison::Mutex<T>),
         row!("poison::MutexGuard<T>", T => ondeck::poison::MutexGuard<'static, T>),
         row!("poison::MappedMutexGuard<T>", T => ondeck::poison::MappedMutexGuard<'static, T>),
-        row!("nonpoison::Mutex<T>", T => ondeck::nonpoison::Mutex<T>),
-        row!("nonpoison::MutexGuard<T>", T => ondeck::nonpoison::MutexGuard<'static, T>),
-        row!("nonpoison::MappedMutexGuard<T>", T => ondeck::nonpoison::MappedMutexGuard<'static, T>),
         row!("Monitor<T>", T => ondeck::Monitor<T>),
         row!("MonitorGuard<T>", T => ondeck::MonitorGuard<'static, T>),
         #[cfg(feature = "arc_lock")]

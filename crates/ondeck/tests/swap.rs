@@ -15,12 +15,11 @@ mod std_sync {
     }
 }
 
-/// Theirs is for nightly compilers only: the program's own `use` line is `use std::sync::{self as poison, nonpoison};` there,
-/// below `#![feature(sync_nonpoison, nonpoison_mutex, nonpoison_condvar, mapped_lock_guards, lock_value_accessors,
-/// mutex_data_ptr)]`.
+/// Theirs is for nightly compilers only: the program's own `use` line is `use std::sync as poison;` there, below
+/// `#![feature(mapped_lock_guards, lock_value_accessors, mutex_data_ptr)]`.
 mod std_sync_of_nightly {
     mod ours {
-        use ondeck::{nonpoison, poison};
+        use ondeck::poison;
         include!("swap/nightly_program.rs");
     }
 }

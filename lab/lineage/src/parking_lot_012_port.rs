@@ -82,19 +82,19 @@
 //! | rouse | parker of the node it took out | the same | store, Release (E3); then wake one, by address |
 //!
 //! # Invariants
-//! - I1 LOCKED says that somebody is inside, or has been handed the lock. asserted: cannot be, locally; checked by: TLA+
-//!   `WordTellsOfHolder`.
+//! - I1 LOCKED says that somebody is inside, or has been handed the lock. asserted: cannot be, locally; checked by:
+//!   conformance `exclusion`.
 //! - I2 While the queue is not empty PARKED is set. It is cleared under the latch only, by whoever leaves the queue empty.
-//!   asserted: cannot be; checked by: TLA+ `QueueIsMarked`.
+//!   asserted: cannot be; checked by: conformance `exclusion`.
 //! - I3 While the queue is not empty, one of these is true: LOCKED; somebody that was taken out has not yet entered or gone to
-//!   sleep again. asserted: cannot be; checked by: TLA+ `NoSleeperForgotten`.
-//! - I4 The queue is touched under the latch only, and holds this lock's sleepers only. asserted: `pop`; checked by: TLA+
-//!   `LatchIsHeld`.
+//!   sleep again. asserted: cannot be; checked by: conformance `exclusion`.
+//! - I4 The queue is touched under the latch only, and holds this lock's sleepers only. asserted: `pop`; checked by:
+//!   conformance `exclusion`.
 //! - I5 A vacate finds LOCKED, an unlatch LATCHED. asserted: `vacate`, `release` of the latch; checked by: test
 //!   `misuse_is_caught`.
 //! - I6 While the latch's stack is not empty, one of these is true: LATCHED; somebody has let go of it and not yet looked;
-//!   CLAIMED; somebody that was taken out has not yet latched or pushed. asserted: cannot be; checked by: TLA+
-//!   `NobodyForgottenAtLatch`.
+//!   CLAIMED; somebody that was taken out has not yet latched or pushed. asserted: cannot be; checked by:
+//!   conformance `exclusion`.
 //!
 //! # Orderings
 //! - E1 `vacate`, `reopen` -> `grab`, `try`, `late_grab`: everything the last holder wrote.
@@ -111,13 +111,13 @@
 //!
 //! # Promises
 //! - Mutual exclusion: each way in is an RMW that found LOCKED clear, or a hand-off, by a holder, to the one thread that it took
-//!   out. Conformance `exclusion`; TLA+ `MutualExclusion`.
+//!   out. Conformance `exclusion`.
 //! - No lost wake-up: who enqueues has seen both bits under the latch. While PARKED is set no vacate succeeds, so the holder
 //!   comes to the latch after it, finds the queue as it is, and takes the oldest out. That one enters, or sleeps again behind
-//!   a holder, who will find PARKED (I3). Conformance `exclusion`; TLA+ `NoSleeperForgotten`, `Termination`.
+//!   a holder, who will find PARKED (I3). Conformance `exclusion`.
 //! - Bypass: a sleeper may be woken in vain and go to the end of the queue as often as arrivals are quicker, until it is the
 //!   oldest when relief is due, which it is within a millisecond of the last relief, at the next release. Who that is then is a
-//!   matter of a random time, so starvation is improbable, not impossible (TLA+ `SleepersGetIn` fails without relief).
+//!   matter of a random time, so starvation is improbable, not impossible.
 //! - Polling: all arrivals that find nobody asleep, for three rounds of pauses and seven yields; the same at the latch.
 //!
 //! # Cost

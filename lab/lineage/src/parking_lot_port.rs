@@ -72,19 +72,19 @@
 //! | rouse | parker of the node it took out | the same | store, Release (E3); then wake one, by address |
 //!
 //! # Invariants
-//! - I1 LOCKED says that somebody is inside. asserted: cannot be, locally; checked by: TLA+ `WordTellsOfHolder`.
+//! - I1 LOCKED says that somebody is inside. asserted: cannot be, locally; checked by: conformance `exclusion`.
 //! - I2 While the queue is not empty PARKED is set. It is cleared under the latch only, by whoever leaves the queue empty.
-//!   asserted: cannot be; checked by: TLA+ `QueueIsMarked`.
+//!   asserted: cannot be; checked by: conformance `exclusion`.
 //! - I3 While the queue is not empty, one of these is true: LOCKED; an ex-holder that found PARKED has not yet been to the
-//!   queue; somebody that was taken out has not yet entered or gone to sleep again. asserted: cannot be; checked by: TLA+
-//!   `NoSleeperForgotten`.
-//! - I4 The queue is touched under the latch only, and holds this lock's sleepers only. asserted: `pop`; checked by: TLA+
-//!   `LatchIsHeld`.
+//!   queue; somebody that was taken out has not yet entered or gone to sleep again. asserted: cannot be; checked by:
+//!   conformance `exclusion`.
+//! - I4 The queue is touched under the latch only, and holds this lock's sleepers only. asserted: `pop`; checked by:
+//!   conformance `exclusion`.
 //! - I5 A vacate finds LOCKED, an unlatch LATCHED. asserted: `vacate`, `release` of the latch; checked by: test
 //!   `misuse_is_caught`.
 //! - I6 While the latch's stack is not empty, one of these is true: LATCHED; somebody has let go of it and not yet looked;
-//!   CLAIMED; somebody that was taken out has not yet latched or pushed. asserted: cannot be; checked by: TLA+
-//!   `NobodyForgottenAtLatch`.
+//!   CLAIMED; somebody that was taken out has not yet latched or pushed. asserted: cannot be; checked by:
+//!   conformance `exclusion`.
 //!
 //! # Orderings
 //! - E1 `vacate` -> `grab`, `try`, `late_grab`: everything the last holder wrote.
@@ -100,13 +100,12 @@
 //! an announce, whose thread comes to the latch after it.
 //!
 //! # Promises
-//! - Mutual exclusion: each way in is an RMW that found LOCKED clear. Conformance `exclusion`; TLA+ `MutualExclusion`.
+//! - Mutual exclusion: each way in is an RMW that found LOCKED clear. Conformance `exclusion`.
 //! - No lost wake-up: who enqueues has seen both bits under the latch, and PARKED stays while it is in the queue (I2). So the
 //!   next vacate finds PARKED, and its thread comes to the latch and takes the oldest out, if another has not. That one
-//!   enters, or sleeps again behind a holder, who will find PARKED (I3). Conformance `exclusion`; TLA+ `NoSleeperForgotten`,
-//!   `Termination`.
+//!   enters, or sleeps again behind a holder, who will find PARKED (I3). Conformance `exclusion`.
 //! - Bypass: unbounded. A sleeper competes with every arrival each time it is woken, at the end of the queue if it loses, and may
-//!   starve (TLA+ `SleepersGetIn` fails).
+//!   starve.
 //! - Polling: all arrivals that find nobody asleep, for three rounds of pauses and seven yields; the same at the latch.
 //!
 //! # Cost

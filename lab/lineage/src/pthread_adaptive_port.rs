@@ -62,8 +62,8 @@
 //!
 //! # Invariants
 //! - I1 While anybody sleeps, one of these holds: the word is CROWDED; a vacate that saw CROWDED has not yet waked; a
-//!   contender that was woken is awake and has not yet announced. asserted: cannot be, locally; checked by: TLA+
-//!   `NoSleeperForgotten`.
+//!   contender that was woken is awake and has not yet announced. asserted: cannot be, locally; checked by:
+//!   conformance `exclusion`.
 //! - I2 A vacate never finds FREE. asserted: `release_there`; checked by: test `misuse_is_caught`.
 //! - I3 The kind never changes. asserted: `read_kind`; checked by: conformance `exclusion`.
 //! - I4 Between vacate and the next sign_in the owner is 0 and n_users is 0. asserted: `acquire_there`, of the owner; checked by:
@@ -75,11 +75,10 @@
 //!   lock. Spins is a hint. So Relaxed is enough for all of these.
 //!
 //! # Promises
-//! - Mutual exclusion: each way in is one RMW that found FREE. Conformance `exclusion`; TLA+ `MutualExclusion`.
+//! - Mutual exclusion: each way in is one RMW that found FREE. Conformance `exclusion`.
 //! - No lost wake-up: only a vacate erases the mark, and it then wakes one sleeper, which has no way in and none back to
-//!   sleep but to announce (I1). Conformance `exclusion`; TLA+ `NoSleeperForgotten`, `Termination`.
-//! - Bypass: unbounded. A sleeper competes with every arrival each time it is woken, and may starve (TLA+ `SleepersGetIn`
-//!   fails).
+//!   sleep but to announce (I1). Conformance `exclusion`.
+//! - Bypass: unbounded. A sleeper competes with every arrival each time it is woken, and may starve.
 //!
 //! # Cost
 //! Alone: 2 RMWs, and 10 loads and 4 stores of the same line. A contender: 2 or 3 peeks while the lock has learned nothing, up

@@ -48,8 +48,8 @@
 //!
 //! # Invariants
 //! - I1 While anybody sleeps, one of these holds: the word is CROWDED; a vacate that saw CROWDED has not yet waked; a
-//!   contender that was woken is awake and has not yet announced. asserted: cannot be, locally; checked by: TLA+
-//!   `NoSleeperForgotten`.
+//!   contender that was woken is awake and has not yet announced. asserted: cannot be, locally; checked by:
+//!   conformance `exclusion`.
 //! - I2 A vacate never finds FREE. asserted: `release`; checked by: test `misuse_is_caught`.
 //!
 //! # Orderings
@@ -57,12 +57,10 @@
 //!   nobody, so Relaxed is enough for them.
 //!
 //! # Promises
-//! - Mutual exclusion: each way in is one RMW that found FREE. Conformance `exclusion`; TLA+ `MutualExclusion`.
+//! - Mutual exclusion: each way in is one RMW that found FREE. Conformance `exclusion`.
 //! - No lost wake-up: only a vacate erases the mark, and it then wakes one sleeper, which cannot claim any more: its only
-//!   way in or back to sleep is to announce, or to see a mark that is there (I1). Conformance `exclusion`; TLA+
-//!   `NoSleeperForgotten`, `Termination`.
-//! - Bypass: unbounded. A sleeper competes with every arrival each time it is woken, and may starve (TLA+ `SleepersGetIn`
-//!   fails).
+//!   way in or back to sleep is to announce, or to see a mark that is there (I1). Conformance `exclusion`.
+//! - Bypass: unbounded. A sleeper competes with every arrival each time it is woken, and may starve.
 //!
 //! # Cost
 //! Alone: 2 RMWs, 1 line. Contended pass: a wake for each vacate that saw the mark. Awake are the arrivals that have not

@@ -3,22 +3,18 @@
 //!
 //! A row names file and type, and what the lock can do; the rest is in the `ENTRY` of its file, which a conformance test
 //! compares. Words: `timed`, `sleeps`, `reentrant` and `freeable` as in [`Promises`](crate::Promises); `ordered` if waiters
-//! get in by their order at the doorway; `unyielding` if one particular waiter is next and the others keep their cores until
-//! it runs, so that with more threads than cores a pass takes a time slice. One that is `reentrant` is a
-//! [`RawMonitor`](crate::RawMonitor).
+//! get in by their order at the doorway. One that is `reentrant` is a [`RawMonitor`](crate::RawMonitor).
 
 /// `for_each_lock!(each)` calls `each!(file, Type);` for each lock, in the order in which they are best read;
-/// `for_each_lock!(each, timed, freeable)` for those whose rows have these words. `not_reentrant` and
-/// `not_unyielding` stand for the lack of one; they come last, and one of them is enough.
+/// `for_each_lock!(each, timed, freeable)` for those whose rows have these words. `not_reentrant` stands for the lack of one;
+/// it comes last.
 #[macro_export]
 macro_rules! for_each_lock {
     ($each:ident $(, $word:ident)*) => {
         $crate::row!($each [$($word)*] tas, RawTas: timed freeable);
         $crate::row!($each [$($word)*] ttas, RawTtas: timed freeable);
         $crate::row!($each [$($word)*] ticket, RawTicket: freeable ordered);
-        $crate::row!($each [$($word)*] ticket_spin, RawTicketSpin: freeable ordered unyielding);
         $crate::row!($each [$($word)*] mcs, RawMcs: freeable ordered);
-        $crate::row!($each [$($word)*] mcs_spin, RawMcsSpin: freeable ordered unyielding);
         $crate::row!($each [$($word)*] go_tristate_futex, RawGoTristateFutex: sleeps freeable);
         $crate::row!($each [$($word)*] go_tristate_sema, RawGoTristateSema: sleeps freeable);
         $crate::row!($each [$($word)*] go_spinbit_futex, RawGoSpinbitFutex: sleeps freeable);
@@ -35,7 +31,6 @@ macro_rules! for_each_lock {
         $crate::row!($each [$($word)*] coreclr_monitor, RawCoreclrMonitor: timed sleeps reentrant);
         $crate::row!($each [$($word)*] parking_lot_012_port, RawParkingLot012Port: sleeps);
         $crate::row!($each [$($word)*] parking_lot_port, RawParkingLotPort: sleeps);
-        $crate::row!($each [$($word)*] swift, RawSwift: sleeps freeable);
         $crate::row!($each [$($word)*] ondeck, RawOndeck: timed sleeps freeable);
     };
 }
@@ -61,14 +56,9 @@ macro_rules! row {
     ($each:ident [ordered $($word:ident)*] $file:ident, $lock:ident: ordered $($has:ident)*) => {
         $crate::row!($each [$($word)*] $file, $lock: $($has)*);
     };
-    ($each:ident [unyielding $($word:ident)*] $file:ident, $lock:ident: unyielding $($has:ident)*) => {
-        $crate::row!($each [$($word)*] $file, $lock: $($has)*);
-    };
     ($each:ident [not_reentrant] $file:ident, $lock:ident: reentrant $($_has:ident)*) => {};
     ($each:ident [not_reentrant] $file:ident, $lock:ident:) => { $each!($file, $lock); };
-    ($each:ident [not_unyielding] $file:ident, $lock:ident: unyielding $($_has:ident)*) => {};
-    ($each:ident [not_unyielding] $file:ident, $lock:ident:) => { $each!($file, $lock); };
-    // Words are asked for in the order in which rows have them: timed, sleeps, reentrant, freeable, ordered, unyielding.
+    // Words are asked for in the order in which rows have them: timed, sleeps, reentrant, freeable, ordered.
     ($each:ident [$($word:ident)+] $file:ident, $lock:ident: $_other:ident $($has:ident)*) => {
         $crate::row!($each [$($word)+] $file, $lock: $($has)*);
     };

@@ -116,17 +116,17 @@ impl TuningSource<Tuning> for Defaults {
 
 /// A number that was drawn or is being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Number(pub(crate) u32);
+struct Number(u32);
 
 impl Number {
-    pub(crate) const FIRST: Number = Number(0);
+    const FIRST: Number = Number(0);
 
-    pub(crate) fn next(self) -> Number {
+    fn next(self) -> Number {
         Number(self.0.wrapping_add(1))
     }
 
     /// How many hold numbers from `serving` up to but without this one: zero if it is this one's turn.
-    pub(crate) fn n_ahead(self, serving: Number) -> u32 {
+    fn n_ahead(self, serving: Number) -> u32 {
         self.0.wrapping_sub(serving.0)
     }
 }

@@ -7,11 +7,8 @@ use std::cell::UnsafeCell;
 use std::collections::BTreeSet;
 
 /// Threads that count, and how far each does.
-type Threads = (u64, u64);
-
-const CROWD: Threads = (4, 20_000);
-/// For locks that are `unyielding`: with more threads than cores each pass takes a time slice.
-const PAIR: Threads = (2, 300);
+const THREADS: u64 = 4;
+const INCREMENTS: u64 = 20_000;
 
 /// A number that only the lock protects.
 struct Counter<L> {
@@ -33,20 +30,19 @@ impl<L: RawLock> Counter<L> {
 }
 
 /// Several threads count together.
-struct CountingThreads(Threads);
+struct CountingThreads;
 
 impl LockVisitor for CountingThreads {
     type Output = ();
 
     fn visit<L: RawLock>(self) {
-        let (n_threads, n_increments) = self.0;
         let mut counter = Counter { lock: L::new(), count: UnsafeCell::new(0) };
         std::thread::scope(|scope| {
-            for _ in 0..n_threads {
-                scope.spawn(|| (0..n_increments).for_each(|_| counter.increment()));
+            for _ in 0..THREADS {
+                scope.spawn(|| (0..INCREMENTS).for_each(|_| counter.increment()));
             }
         });
-        assert_eq!(*counter.count.get_mut(), n_threads * n_increments, "{} lost updates", L::ENTRY.name);
+        assert_eq!(*counter.count.get_mut(), THREADS * INCREMENTS, "{} lost updates", L::ENTRY.name);
         assert!(counter.lock.is_at_rest(), "{} left something behind", L::ENTRY.name);
     }
 }
@@ -118,18 +114,9 @@ fn every_lock_works_alone() {
 
 #[test]
 fn every_lock_counts_right_and_comes_to_rest() {
-    macro_rules! by_crowd {
-        ($file:ident, $lock:ident) => {
-            CountingThreads(CROWD).visit::<$lock<Hardware>>();
-        };
+    for entry in LOCKS {
+        with_lock::<Hardware, _>(entry.name, CountingThreads).expect(entry.name);
     }
-    macro_rules! by_pair {
-        ($file:ident, $lock:ident) => {
-            CountingThreads(PAIR).visit::<$lock<Hardware>>();
-        };
-    }
-    for_each_lock!(by_crowd, not_unyielding);
-    for_each_lock!(by_pair, unyielding);
 }
 
 #[test]

@@ -328,7 +328,7 @@ mod tests {
         let names = ["std", "parking-lot", "parking-lot-012", "go-tristate-futex", "go-spinbit"];
         let expected = ["std", "parking-\nlot", "parking-\nlot-012", "go-\ntristate-\nfutex", "go-\nspinbit"];
         assert_eq!(names.map(|name| broken(name, 9)), expected);
-        assert_eq!(broken("ondeck[throughput+idle_ns=300]", 9), "ondeck[\nthroughput+\nidle_ns=\n300]");
+        assert_eq!(broken("ondeck[low-latency+idle_ns=300]", 7), "ondeck[\nlow-\nlatency+\nidle_\nns=300]");
     }
 
     #[test]

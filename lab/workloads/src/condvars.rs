@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 /// A mutex around data, with its condition variable. Like a [`BenchLock`], both may be moved until they are first used.
-pub trait CondvarLock<T: Send + 'static>: Send + Sync + 'static {
+pub(crate) trait CondvarLock<T: Send + 'static>: Send + Sync + 'static {
     /// Holds the mutex.
     type Guard<'a>: DerefMut<Target = T>
     where
@@ -83,7 +83,7 @@ library!(parking_lot_012);
 library!(ondeck);
 
 /// The C library's mutex, with data beside it.
-pub struct PthreadLock<T, const ADAPTIVE: bool> {
+pub(crate) struct PthreadLock<T, const ADAPTIVE: bool> {
     mutex: Pthread<ADAPTIVE>,
     data: UnsafeCell<T>,
 }
@@ -92,7 +92,7 @@ pub struct PthreadLock<T, const ADAPTIVE: bool> {
 unsafe impl<T: Send, const ADAPTIVE: bool> Sync for PthreadLock<T, ADAPTIVE> {}
 
 /// Holds a [`PthreadLock`].
-pub struct PthreadGuard<'a, T, const ADAPTIVE: bool> {
+pub(crate) struct PthreadGuard<'a, T, const ADAPTIVE: bool> {
     lock: &'a PthreadLock<T, ADAPTIVE>,
     /// Whoever locked it unlocks it, so the guard is not `Send`.
     _of_this_thread: PhantomData<*mut ()>,
@@ -123,7 +123,7 @@ impl<T, const ADAPTIVE: bool> Drop for PthreadGuard<'_, T, ADAPTIVE> {
 }
 
 /// The C library's condition variable.
-pub struct PthreadCondvar(UnsafeCell<libc::pthread_cond_t>);
+pub(crate) struct PthreadCondvar(UnsafeCell<libc::pthread_cond_t>);
 
 // SAFETY: plain bytes in its initial state, in which alone it may be moved; nothing in it belongs to a thread.
 unsafe impl Send for PthreadCondvar {}

@@ -12,7 +12,7 @@ pub mod busy_loops;
 pub mod calibrate;
 pub mod check;
 mod conditions;
-pub mod condvars;
+mod condvars;
 pub mod driver;
 mod earlier;
 pub mod execution;

@@ -74,15 +74,15 @@ mod tests {
     #[test]
     fn what_a_lock_has_not_is_refused_with_what_it_has() {
         let refused = |name, tuning| Constants::parse(name, tuning).unwrap_err();
-        assert!(refused("std", "throughput").contains("std has no tunings; these locks have: ondeck"));
+        assert!(refused("std", "low-latency").contains("std has no tunings; these locks have: ondeck"));
         assert!(refused("ondeck", "fast").contains("no tuning 'fast'"));
-        let text = refused("coreclr-monitor-before", "throughput");
+        let text = refused("coreclr-monitor-before", "low-latency");
         assert!(text.contains("accepted: default, lower-spin, no-spin"), "{text}");
     }
 
     #[test]
     fn a_tuning_belongs_to_the_locks_that_know_it() {
-        assert_eq!(locks_with("throughput+look_ns=0"), ["ondeck"]);
+        assert_eq!(locks_with("low-latency+look_ns=0"), ["ondeck"]);
         assert_eq!(locks_with("no-spin"), monitors::LOCKS);
         assert_eq!(locks_with("default"), tuned_locks());
         assert_eq!((check("no-spin"), check("low-latency")), (Ok(()), Ok(())));

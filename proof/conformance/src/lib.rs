@@ -8,8 +8,8 @@
 //! this crate says how to reproduce a failure; the test files say which lock must keep which promise.
 //!
 //! A test that cannot fail is decoration, so there are two checks of the checks: [`faulty_lock`] holds a lock with
-//! switchable faults, each of which a named property must notice, and `cargo xtask mutants` breaks the real locks one
-//! edit at a time.
+//! switchable faults, each of which a named property must notice, and `cargo xtask mutants` breaks ondeck one edit
+//! at a time.
 
 pub mod child;
 #[cfg(feature = "models")]

@@ -4,7 +4,7 @@
 
 use ondeck_lineage::{
     Defaults, TuningSource, coreclr_monitor, coreclr_monitor_before, parking_lot_012_port, parking_lot_port,
-    pthread_adaptive_port, std_port, swift,
+    pthread_adaptive_port, std_port,
 };
 
 /// The fewest turns that take every branch.
@@ -50,11 +50,6 @@ impl TuningSource<parking_lot_port::Tuning> for ShortSpin {
     const TUNING: parking_lot_port::Tuning = parking_lot_port::Tuning { spins: ONE_PAUSE };
 }
 
-/// Two looks, unless anybody sleeps.
-impl TuningSource<swift::Tuning> for ShortSpin {
-    const TUNING: swift::Tuning = swift::Tuning { looks: 2, pauses_per_look: 1, most_depth: 1 };
-}
-
 /// The monitor after the change, spinning briefly.
 pub type RawCoreclrMonitor<P> = ondeck_lineage::RawCoreclrMonitor<P, ShortSpin>;
 
@@ -71,6 +66,3 @@ pub type RawParkingLot012Port<P> = ondeck_lineage::RawParkingLot012Port<P, Short
 
 /// The mutex of parking_lot 0.13, spinning briefly.
 pub type RawParkingLotPort<P> = ondeck_lineage::RawParkingLotPort<P, ShortSpin>;
-
-/// Swift's mutex, spinning briefly.
-pub type RawSwift<P> = ondeck_lineage::RawSwift<P, ShortSpin>;

@@ -233,10 +233,10 @@ pub(crate) struct RunArgs {
     /// Without this flag, six locks run: ondeck, std, parking-lot, pthread, go-tristate-futex and go-spinbit.
     ///
     /// `ondeck bench` measures the real std, parking_lot and pthread mutexes. In `ondeck sim` the same names stand for
-    /// our ports of them, and `peers` also has swift. `ondeck bench` has these ports too, as NAME-port.
+    /// our ports of them. `ondeck bench` has these ports too, as NAME-port.
     ///
     /// Brackets choose other constants for a lock, so you can run variants side by side. Quote them for your shell:
-    /// 'ondeck,ondeck[throughput],ondeck[low-latency+look_ns=0]'. --tuning says what the brackets accept.
+    /// 'ondeck,ondeck[low-latency],ondeck[low-latency+look_ns=0]'. --tuning says what the brackets accept.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::lock)]
     pub(crate) lock: Vec<Locks>,
 
@@ -248,13 +248,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]
     pub(crate) threads: Vec<Threads>,
 
-    /// Constants for the locks that have them: a name such as throughput, or FIELD=NUMBER
+    /// Constants for the locks that have them: a name such as low-latency, or FIELD=NUMBER
     ///
     /// Each lock in --lock that has such constants gets them, unless it has brackets of its own. So `--lock ondeck
-    /// --tuning throughput` is the same as `--lock 'ondeck[throughput]'`.
+    /// --tuning low-latency` is the same as `--lock 'ondeck[low-latency]'`.
     ///
-    /// ondeck accepts balanced (its default), throughput and low-latency. It also accepts its single constants, such as
-    /// rotate_ns=100000. Join them with +, as in throughput+rotate_ns=100000. The error for a wrong FIELD lists all of
+    /// ondeck accepts balanced (its default) and low-latency. It also accepts its single constants, such as
+    /// rotate_ns=100000. Join them with +, as in low-latency+rotate_ns=100000. The error for a wrong FIELD lists all of
     /// them.
     ///
     /// coreclr-monitor and coreclr-monitor-before accept default, lower-spin and no-spin, their published settings.
@@ -468,7 +468,7 @@ pub(crate) struct CalibrateArgs {
 pub(crate) struct LaunchArgs {
     /// Lock that replaces the C library's mutex [default: ondeck]
     ///
-    /// Other locks are for comparisons: go-tristate-futex, go-tristate-sema, go-spinbit-futex, std-port and swift. All
+    /// Other locks are for comparisons: go-tristate-futex, go-tristate-sema, go-spinbit-futex and std-port. All
     /// others are refused, with the reason. For example, some never sleep, and some do not fit into a mutex. With glibc,
     /// the program keeps its own locks, and `ondeck profile --pid` can record them at any time.
     #[arg(long, value_name = "NAME")]

@@ -3,8 +3,8 @@
 use crate::args::{BenchArgs, RunArgs};
 use crate::choice::{Locks, OutValue, Workloads};
 use ondeck_workloads::driver;
-use ondeck_workloads::execution::{Hardware, Simulated, cpus};
-use ondeck_workloads::lock::{LockSpec, lock_names, lock_names_on, peer_names_on};
+use ondeck_workloads::execution::{Simulated, cpus};
+use ondeck_workloads::lock::{LockSpec, lock_names, lock_names_on, peer_names};
 use ondeck_workloads::plan::{Plan, Point};
 use ondeck_workloads::simulate::Machine;
 use ondeck_workloads::tuning;
@@ -40,8 +40,6 @@ fn default_workloads() -> Vec<Choice> {
 pub(crate) struct Stage {
     /// The locks that can be run.
     pub(crate) locks: Vec<&'static str>,
-    /// Those of them that programs use today.
-    pub(crate) peers: Vec<&'static str>,
     /// Whether the machine is a simulated one.
     pub(crate) is_simulated: bool,
     /// How many threads can run at once.
@@ -51,13 +49,12 @@ pub(crate) struct Stage {
 impl Stage {
     /// This machine.
     pub(crate) fn hardware() -> Self {
-        Stage { locks: lock_names(), peers: peer_names_on::<Hardware>(), is_simulated: false, cpus: cpus() }
+        Stage { locks: lock_names(), is_simulated: false, cpus: cpus() }
     }
 
     /// A simulated machine.
     pub(crate) fn simulated(machine: &Machine) -> Self {
-        let (locks, peers) = (lock_names_on::<Simulated>(), peer_names_on::<Simulated>());
-        Stage { locks, peers, is_simulated: true, cpus: machine.cpus.len() as u32 }
+        Stage { locks: lock_names_on::<Simulated>(), is_simulated: true, cpus: machine.cpus.len() as u32 }
     }
 }
 
@@ -110,7 +107,7 @@ fn locks(args: &RunArgs, stage: &Stage) -> Result<Vec<LockSpec>, String> {
     let default = DEFAULT_LOCKS.into_iter().filter(|lock| stage.locks.contains(lock));
     let wanted = args.lock.iter().flat_map(|lock| match lock {
         Locks::All => stage.locks.iter().map(|name| known(name)).collect(),
-        Locks::Peers => stage.peers.iter().map(|name| known(name)).collect(),
+        Locks::Peers => peer_names().into_iter().map(known).collect(),
         Locks::One(lock) => vec![lock.clone()],
     });
     let wanted: Vec<LockSpec> = if args.lock.is_empty() { default.map(known).collect() } else { wanted.collect() };
@@ -352,12 +349,12 @@ mod tests {
         };
         let expected = ["ondeck", "ondeck[poll_max_ns=4000]", "std"];
         assert_eq!(locks_of("--lock ondeck,ondeck[poll_max_ns=4000],std"), expected);
-        assert_eq!(locks_of("--lock std,ondeck --tuning throughput"), ["std", "ondeck[throughput]"]);
-        let both = locks_of("--lock ondeck,ondeck[look_ns=0] --tuning throughput+look_ns=9");
-        assert_eq!(both, ["ondeck[throughput+look_ns=9]", "ondeck[look_ns=0]"]);
+        assert_eq!(locks_of("--lock std,ondeck --tuning low-latency"), ["std", "ondeck[low-latency]"]);
+        let both = locks_of("--lock ondeck,ondeck[look_ns=0] --tuning low-latency+look_ns=9");
+        assert_eq!(both, ["ondeck[low-latency+look_ns=9]", "ondeck[look_ns=0]"]);
         assert_eq!(locks_of("--lock ondeck --tuning balanced"), ["ondeck"], "measured with the real constants");
         assert!(
-            plan_of("--lock std --tuning throughput").unwrap_err().contains("--tuning throughput belongs to ondeck")
+            plan_of("--lock std --tuning low-latency").unwrap_err().contains("--tuning low-latency belongs to ondeck")
         );
         assert_eq!(
             locks_of("--lock coreclr-monitor-before,ondeck --tuning no-spin"),
@@ -410,8 +407,7 @@ mod tests {
 
     #[test]
     fn a_simulated_machine_has_other_locks_and_workloads() {
-        let (locks, peers) = (lock_names_on::<Simulated>(), peer_names_on::<Simulated>());
-        let stage = Stage { locks, peers, is_simulated: true, cpus: 20 };
+        let stage = Stage { locks: lock_names_on::<Simulated>(), is_simulated: true, cpus: 20 };
         let points_of = |line: &str| {
             let words = ["ondeck", "sim"].into_iter().chain(line.split_whitespace());
             match Cli::try_parse_from(words).unwrap().command {
@@ -426,7 +422,7 @@ mod tests {
         }
         assert!(all.iter().any(|point| point.lock.as_str() == "ondeck-monitor"));
         let locks_of = |line| points_of(line).iter().map(|point| point.lock.to_string()).collect::<Vec<String>>();
-        assert_eq!(locks_of("--lock peers --workload solo"), stage.peers);
+        assert_eq!(locks_of("--lock peers --workload solo"), peer_names());
         assert!(points_of("").iter().all(|point| stage.locks.contains(&point.lock.as_str())));
         let waits: Vec<u32> = points_of("--yield-after-us 5").iter().map(|point| point.threads).collect();
         assert_eq!(waits, [20, 25, 40]);

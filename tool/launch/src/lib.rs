@@ -207,7 +207,7 @@ mod tests {
             assert!(text.contains(name) && text.contains(reason) && text.contains("go-spinbit-futex"), "{text}");
             assert_eq!(refusal.exit_code(), 2);
         }
-        for name in ["ondeck", "go-tristate-futex", "std-port", "swift"] {
+        for name in ["ondeck", "go-tristate-futex", "std-port"] {
             assert_eq!(check_lock(name), Ok(()));
         }
     }

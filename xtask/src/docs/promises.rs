@@ -109,7 +109,7 @@ notice a fault.
 
 - **hardware** and **loom, random schedules** name tests. Run one with `cargo test -p ondeck-conformance -- --exact NAME`.
 - **TLA+** names invariants and properties of the lock's module. Check them with `cargo xtask models --module NAME`. Locks
-  that never sleep have no module.
+  that never sleep have no module, and neither have the ports of other libraries' locks.
 - *not promised*: the lock does not promise this. If a property is named, it fails in the model.
 - *no test*, *no property*: the lock makes the promise, but this column cannot check it, or nobody has written the check yet.
 ";
@@ -168,6 +168,9 @@ fn existing(pattern: &str, module: &str, tests: &BTreeSet<String>) -> Option<Str
 fn model(promise: &Promise, entry: &Entry, own: &[&Config]) -> String {
     if !entry.promises.sleeps {
         return "never sleeps".to_owned();
+    }
+    if own.is_empty() {
+        return "no model".to_owned();
     }
     let green = own.iter().filter(|config| config.expected == "holds");
     let held: BTreeSet<&str> =

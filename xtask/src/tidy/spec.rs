@@ -14,7 +14,7 @@ pub(super) fn check(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<String> {
     let modules = with_extended(&module, files);
     let Some(own) = modules.first() else {
         let unmodelled =
-            algorithm.sleeps().then(|| format!("its waiters sleep, so it has a model, but {path} is missing"));
+            algorithm.needs_model().then(|| format!("its waiters sleep, so it has a model, but {path} is missing"));
         let unknown = witnesses.iter().map(|name| format!("no {path} with TLA+ `{name}`"));
         return unmodelled.into_iter().chain(unknown).map(|text| algorithm.fault(0, &text)).collect();
     };

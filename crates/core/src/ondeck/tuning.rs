@@ -92,9 +92,6 @@ pub const BALANCED: Tuning = Tuning {
     nap_after_ns: 50_000,
 };
 
-/// Constants with longer turns, for threads that wait only for each other.
-pub const THROUGHPUT: Tuning = Tuning { patience_ns: 500_000, rotate_ns: 2_000_000, ..BALANCED };
-
 /// Constants with shorter turns and denser polls. Each release passes the lock, unless sections follow each other
 /// within about 100 ns. A waiting thread costs the holder more.
 pub const LOW_LATENCY: Tuning = Tuning {
@@ -120,15 +117,11 @@ pub unsafe trait Policy: Send + Sync + 'static {
     fn tuning() -> &'static Tuning;
 }
 
-/// The policy with the constants [`BALANCED`]. `docs/policies.md` compares the three policies.
+/// The policy with the constants [`BALANCED`]. `docs/rust.md` compares it with [`LowLatency`].
 #[derive(Clone, Copy, Debug)]
 pub struct Balanced;
 
-/// The policy with the constants [`THROUGHPUT`]. `docs/policies.md` compares the three policies.
-#[derive(Clone, Copy, Debug)]
-pub struct Throughput;
-
-/// The policy with the constants [`LOW_LATENCY`]. `docs/policies.md` compares the three policies.
+/// The policy with the constants [`LOW_LATENCY`]. `docs/rust.md` compares it with [`Balanced`].
 #[derive(Clone, Copy, Debug)]
 pub struct LowLatency;
 
@@ -137,14 +130,6 @@ unsafe impl Policy for Balanced {
     #[inline(always)]
     fn tuning() -> &'static Tuning {
         &BALANCED
-    }
-}
-
-// SAFETY: a reference to a constant.
-unsafe impl Policy for Throughput {
-    #[inline(always)]
-    fn tuning() -> &'static Tuning {
-        &THROUGHPUT
     }
 }
 

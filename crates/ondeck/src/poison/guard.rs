@@ -254,7 +254,29 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     }
 }
 
-crate::guard::gives_data_of!(MutexGuard: guard.inner, MappedMutexGuard: guard.inner);
+/// A guard around one of this crate's is access to the same data.
+macro_rules! gives_data {
+    ($($guard:ident),*) => {$(
+        impl<T: ?Sized> std::ops::Deref for $guard<'_, T> {
+            type Target = T;
+
+            #[inline]
+            fn deref(&self) -> &T {
+                &self.guard.inner
+            }
+        }
+
+        impl<T: ?Sized> std::ops::DerefMut for $guard<'_, T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.guard.inner
+            }
+        }
+
+        crate::guard::shows_data!($guard<'_, T>);
+    )*};
+}
+gives_data!(MutexGuard, MappedMutexGuard);
 
 #[cfg(test)]
 mod tests {

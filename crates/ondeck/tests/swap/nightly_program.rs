@@ -1,6 +1,5 @@
-// What `std::sync` has behind features in Rust 1.95: accessors, guards of a part of the data, and locks without poison.
+// What `std::sync` has behind features in Rust 1.95: accessors, and guards of a part of the data.
 
-use nonpoison::{TryLockResult, WouldBlock};
 use poison::{LockResult, PoisonError, TryLockError};
 use std::fmt::{Debug, Display};
 use std::ops::DerefMut;
@@ -8,8 +7,6 @@ use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
-
-const SHORT: Duration = Duration::from_millis(2);
 
 /// Its clone or its end may be looked at, or may panic.
 struct Watched(fn(&'static str));
@@ -43,21 +40,15 @@ fn poisoned<T>(value: T) -> poison::Mutex<T> {
 
 #[test]
 fn shapes() {
-    fn mutexes<T: Send + Sync + UnwindSafe>() {}
-    mutexes::<nonpoison::Mutex<u8>>();
-    mutexes::<nonpoison::Condvar>();
     fn guards<T: Sync + RefUnwindSafe>() {}
     guards::<poison::MutexGuard<'static, u8>>();
     guards::<poison::MappedMutexGuard<'static, u8>>();
-    guards::<nonpoison::MappedMutexGuard<'static, u8>>();
     // Not `Send` data, and a guard that is shared nevertheless.
     guards::<poison::MappedMutexGuard<'static, poison::MutexGuard<'static, u8>>>();
     fn passes_a_panic<T: UnwindSafe>() {}
     passes_a_panic::<poison::MutexGuard<'static, std::cell::Cell<u8>>>();
     fn shows<T: Debug + Display + DerefMut<Target = u8>>() {}
     shows::<poison::MappedMutexGuard<'static, u8>>();
-    shows::<nonpoison::MutexGuard<'static, u8>>();
-    shows::<nonpoison::MappedMutexGuard<'static, u8>>();
     fn shorter<'a>(guard: poison::MappedMutexGuard<'static, u8>) -> poison::MappedMutexGuard<'a, u8> {
         guard
     }
@@ -66,17 +57,6 @@ fn shapes() {
     let _: fn(&poison::Mutex<u8>, u8) -> Result<(), PoisonError<u8>> = poison::Mutex::set;
     let _: fn(&poison::Mutex<u8>, u8) -> LockResult<u8> = poison::Mutex::replace;
     let _: fn(&poison::Mutex<[u8]>) -> *mut [u8] = poison::Mutex::data_ptr;
-    let _: fn(&nonpoison::Mutex<u8>) -> u8 = nonpoison::Mutex::get_cloned;
-    let _: fn(&nonpoison::Mutex<u8>, u8) = nonpoison::Mutex::set;
-    let _: fn(&nonpoison::Mutex<u8>, u8) -> u8 = nonpoison::Mutex::replace;
-    let _: fn(&nonpoison::Mutex<[u8]>) -> *mut [u8] = nonpoison::Mutex::data_ptr;
-    let _: for<'a> fn(&'a nonpoison::Mutex<u8>) -> TryLockResult<nonpoison::MutexGuard<'a, u8>> =
-        nonpoison::Mutex::try_lock;
-    let unsized_data: &nonpoison::Mutex<[u8]> = &nonpoison::Mutex::new([1, 2]);
-    assert_eq!(unsized_data.with_mut(|data| data.len()), 2);
-    let part: nonpoison::MappedMutexGuard<'_, [u8]> =
-        nonpoison::MutexGuard::map(unsized_data.lock(), |data| &mut data[1..]);
-    assert_eq!(*part, [2]);
 }
 
 #[test]
@@ -100,18 +80,15 @@ fn a_poisoned_mutex_keeps_its_value_and_gives_the_new_one_back() {
 
 #[test]
 fn an_old_value_ends_after_the_release() {
-    static WITH_POISON: poison::Mutex<Option<Watched>> = poison::Mutex::new(None);
-    static WITHOUT: nonpoison::Mutex<Option<Watched>> = nonpoison::Mutex::new(None);
+    static MUTEX: poison::Mutex<Option<Watched>> = poison::Mutex::new(None);
     static N_DROPS: AtomicUsize = AtomicUsize::new(0);
     let look = |_| {
-        assert!(WITH_POISON.try_lock().is_ok() && WITHOUT.try_lock().is_ok(), "still held");
+        assert!(MUTEX.try_lock().is_ok(), "still held");
         N_DROPS.fetch_add(1, SeqCst);
     };
-    assert!(WITH_POISON.set(Some(Watched(look))).is_ok());
-    assert!(WITH_POISON.set(None).is_ok());
-    WITHOUT.set(Some(Watched(look)));
-    WITHOUT.set(None);
-    assert_eq!(N_DROPS.load(SeqCst), 2);
+    assert!(MUTEX.set(Some(Watched(look))).is_ok());
+    assert!(MUTEX.set(None).is_ok());
+    assert_eq!(N_DROPS.load(SeqCst), 1);
 }
 
 #[test]
@@ -120,9 +97,6 @@ fn a_panic_of_clone_poisons() {
     let mutex = poison::Mutex::new(Watched(fail));
     panics(|| drop(mutex.get_cloned()));
     assert!(mutex.is_poisoned());
-    let mutex = nonpoison::Mutex::new(Watched(fail));
-    panics(|| drop(mutex.get_cloned()));
-    assert!(mutex.try_lock().is_ok());
 }
 
 #[test]
@@ -213,62 +187,4 @@ fn a_part_that_is_not_there_leaves_the_mutex_held() {
     assert_eq!(format!("{first:?} {first}"), "1 1");
     drop(first);
     assert!(mutex.try_lock().is_ok());
-
-    let mutex = nonpoison::Mutex::new(vec![1]);
-    let guard = nonpoison::MutexGuard::filter_map(mutex.lock(), |list| list.get_mut(1)).unwrap_err();
-    assert!(matches!(mutex.try_lock(), Err(WouldBlock)));
-    let first = nonpoison::MutexGuard::filter_map(guard, |list| list.get_mut(0)).unwrap();
-    let first = nonpoison::MappedMutexGuard::filter_map(first, |_| None::<&mut i32>).unwrap_err();
-    assert_eq!(format!("{first:?} {first}"), "1 1");
-    assert!(mutex.try_lock().is_err());
-    drop(first);
-    assert!(mutex.try_lock().is_ok());
-}
-
-#[test]
-fn without_poison_a_panic_only_releases() {
-    let mutex = nonpoison::Mutex::new((1, 2));
-    panics(|| mutex.with_mut(|_| panic!("while holding the mutex")));
-    panics(|| drop(nonpoison::MutexGuard::map(mutex.lock(), |_| -> &mut i32 { panic!("on the way") })));
-    panics(|| {
-        let _part = nonpoison::MutexGuard::map(mutex.lock(), |pair| &mut pair.1);
-        panic!("while holding a part");
-    });
-    assert_eq!(mutex.try_lock().map(|guard| *guard).unwrap(), (1, 2));
-    let mut mutex: nonpoison::Mutex<i32> = nonpoison::Mutex::from(7);
-    *mutex.get_mut() += 1;
-    assert_eq!(format!("{mutex:?}"), "Mutex { data: 8, .. }");
-    let guard = mutex.lock();
-    assert!(format!("{mutex:?}").contains("<locked>"));
-    assert_eq!(format!("{guard:?} {guard}"), "8 8");
-    drop(guard);
-    assert_eq!(mutex.into_inner() + nonpoison::Mutex::<i32>::default().into_inner(), 8);
-}
-
-#[test]
-fn without_poison_waits_keep_their_guard() {
-    static TURN: nonpoison::Mutex<u32> = nonpoison::Mutex::new(0);
-    static CHANGED: nonpoison::Condvar = nonpoison::Condvar::new();
-    let mut guard = TURN.lock();
-    let _may_be_for_no_reason: bool = CHANGED.wait_timeout(&mut guard, SHORT).timed_out();
-    assert!(CHANGED.wait_timeout_while(&mut guard, SHORT, |turn| *turn == 0).timed_out());
-    assert!(!CHANGED.wait_timeout_while(&mut guard, SHORT, |turn| *turn != 0).timed_out());
-    panics(|| CHANGED.wait_while(&mut guard, |_| panic!("while looking")));
-    assert!(TURN.try_lock().is_err(), "the guard is still there");
-    drop(guard);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut guard = TURN.lock();
-            while *guard == 0 {
-                CHANGED.wait(&mut guard);
-            }
-            *guard = 2;
-            CHANGED.notify_all();
-        });
-        TURN.set(1);
-        CHANGED.notify_one();
-        let mut guard = TURN.lock();
-        CHANGED.wait_while(&mut guard, |turn: &mut u32| *turn < 2);
-    });
-    assert_eq!(format!("{:?}", nonpoison::Condvar::default()), "Condvar { .. }");
 }

@@ -40,9 +40,6 @@ const PEERS: [LockInfo; 6] = [
 /// How the names of our texts of other libraries' locks end.
 const PORT: &str = "-port";
 
-/// Our text of a lock that is not written in Rust or C.
-const WITHOUT_ORIGINAL: &str = "swift";
-
 /// The name of our text of another library's lock.
 fn port_of(peer: &str) -> Option<&'static str> {
     LOCKS.iter().map(|entry| entry.name).find(|name| name.strip_suffix(PORT) == Some(peer))
@@ -109,11 +106,10 @@ pub fn locks_on<G: BenchPlatform>() -> Vec<LockInfo> {
     family.chain(G::other_locks()).collect()
 }
 
-/// The names of the mutexes that programs use today and that can be run on `G`: those of other libraries that we have texts
-/// of; where these stand for them, also those of which there is no original here.
-pub fn peer_names_on<G: BenchPlatform>() -> Vec<&'static str> {
-    let with_port = PEERS.iter().map(|peer| peer.name).filter(|name| port_of(name).is_some());
-    with_port.chain(G::HAS_PORTS_FOR_PEERS.then_some(WITHOUT_ORIGINAL)).collect()
+/// The names of the mutexes that programs use today and that can be run on each platform: those of other libraries that we
+/// have texts of.
+pub fn peer_names() -> Vec<&'static str> {
+    PEERS.iter().map(|peer| peer.name).filter(|name| port_of(name).is_some()).collect()
 }
 
 /// The names of [`locks_on`].

@@ -1,4 +1,4 @@
-//! The flagship's constants by name: what `ondeck[throughput+poll_max_ns=4000]` means.
+//! The flagship's constants by name: what `ondeck[low-latency+poll_max_ns=4000]` means.
 //!
 //! A lock takes its constants from a type, so that it pays nothing for them. A run takes them from its command line, so
 //! there is one type that reads them from a place, which is filled anew before each measurement. Hence variants of one lock
@@ -6,7 +6,7 @@
 
 use crate::bench_lock::{BenchLockVisitor, Family};
 use ondeck_core::{Hardware, Platform};
-use ondeck_lineage::ondeck::{BALANCED, ENTRY, LOW_LATENCY, Policy, RawOndeck, THROUGHPUT, Tuning};
+use ondeck_lineage::ondeck::{BALANCED, ENTRY, LOW_LATENCY, Policy, RawOndeck, Tuning};
 use ondeck_sim::Simulated;
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -21,8 +21,7 @@ use std::sync::{Mutex, PoisonError};
 pub(super) const NAME: &str = ENTRY.name;
 
 /// Sets of constants that have a name. The first is what the lock has without being asked.
-const NAMED: [(&str, Tuning); 4] =
-    [("default", BALANCED), ("balanced", BALANCED), ("throughput", THROUGHPUT), ("low-latency", LOW_LATENCY)];
+const NAMED: [(&str, Tuning); 3] = [("default", BALANCED), ("balanced", BALANCED), ("low-latency", LOW_LATENCY)];
 
 macro_rules! fields {
     ($($field:ident)*) => {
@@ -162,8 +161,8 @@ mod tests {
         assert_eq!(parse("default"), Ok(BALANCED));
         assert_eq!(parse("low-latency"), Ok(LOW_LATENCY));
         assert_eq!(parse("rotate_ns=7"), Ok(Tuning { rotate_ns: 7, ..BALANCED }));
-        let both = Tuning { rotate_ns: 7, look_ns: 0, ..THROUGHPUT };
-        assert_eq!(parse("throughput+rotate_ns=7+look_ns=0"), Ok(both));
+        let both = Tuning { rotate_ns: 7, look_ns: 0, ..LOW_LATENCY };
+        assert_eq!(parse("low-latency+rotate_ns=7+look_ns=0"), Ok(both));
     }
 
     #[test]
@@ -177,7 +176,7 @@ mod tests {
 
     #[test]
     fn errors_say_what_is_accepted() {
-        for text in ["", "best", "rotate_ns", "rotate=7", "rotate_ns=7+throughput", "throughput+", "=7"] {
+        for text in ["", "best", "rotate_ns", "rotate=7", "rotate_ns=7+low-latency", "low-latency+", "=7"] {
             let message = parse(text).unwrap_err();
             assert!(message.contains("low-latency") && message.contains("nap_after_ns"), "{text}: {message}");
             assert_eq!(message.lines().count(), 1);

@@ -311,7 +311,7 @@ fn each_lock_with_a_condition_variable_serves_a_pool() {
             }
         }
     }
-    for lock in ["tas", "ondeck-monitor", "ondeck[throughput]", "parking-lot-reentrant"] {
+    for lock in ["tas", "ondeck-monitor", "ondeck[low-latency]", "parking-lot-reentrant"] {
         let text = pool::fault(lock).unwrap();
         assert!(text.contains(lock) && text.contains("accepted: ondeck, std, parking-lot,"), "{text}");
     }

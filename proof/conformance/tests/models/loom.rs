@@ -11,7 +11,7 @@ use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::short_spin::{
     RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort,
 };
-use ondeck_conformance::short_spin::{RawPthreadAdaptivePort, RawStdPort, RawSwift};
+use ondeck_conformance::short_spin::{RawPthreadAdaptivePort, RawStdPort};
 use ondeck_conformance::{LoomHarness, LoomPlatform, Model, Time};
 use ondeck_lineage::*;
 

@@ -8,7 +8,7 @@ use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::short_spin::{
     RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort,
 };
-use ondeck_conformance::short_spin::{RawPthreadAdaptivePort, RawStdPort, RawSwift};
+use ondeck_conformance::short_spin::{RawPthreadAdaptivePort, RawStdPort};
 use ondeck_conformance::{CheckedCell, Harness, Job, Schedule, ScheduleHarness, SchedulePlatform, depth, steps};
 use ondeck_lineage::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_lineage::*;

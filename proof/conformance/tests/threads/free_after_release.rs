@@ -241,9 +241,7 @@ macro_rules! freeable {
     };
 }
 
-// Not those that are `unyielding`: with four users on two cores each of many thousand passes would take a time slice. The
-// hardware tests free them with two threads, and loom and the random schedules with more.
-for_each_lock!(freeable, freeable, not_unyielding);
+for_each_lock!(freeable, freeable);
 
 mod timed {
     use super::*;

@@ -13,26 +13,7 @@ use std::time::Duration;
 /// More threads than the cores of a small machine, so that some sleep or are preempted.
 const THREADS: usize = 3;
 const ROUNDS: usize = 30_000;
-/// For locks that are `unyielding`: a thread for each core of a small machine, as with more of them each pass takes a time
-/// slice; and few rounds, because the tests beside this one want the cores too.
-const PAIR: usize = 2;
-const FEW_ROUNDS: usize = 300;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// For the same locks: on two cores with eight other busy threads, each pass has been seen to take 0.1 s.
-const LONG_PATIENCE: Duration = Duration::from_secs(600);
-
-/// Threads, rounds, and the time that they have.
-fn amount<L: RawLock>() -> (usize, usize, Duration) {
-    macro_rules! unyielding_lock {
-        ($name:ident, $lock:ident) => {
-            if L::ENTRY.name == $lock::<Hardware>::ENTRY.name {
-                return (PAIR, FEW_ROUNDS, LONG_PATIENCE);
-            }
-        };
-    }
-    for_each_lock!(unyielding_lock, unyielding);
-    (THREADS, ROUNDS, PATIENCE)
-}
 
 macro_rules! any_lock {
     ($name:ident, $lock:ident) => {
@@ -43,14 +24,12 @@ macro_rules! any_lock {
 
             #[test]
             fn mutual_exclusion() {
-                let (threads, rounds, patience) = amount::<Lock>();
-                within(patience, "exclusion", || exclusion::<HardwareHarness, Lock>(threads, rounds));
+                within(PATIENCE, "exclusion", || exclusion::<HardwareHarness, Lock>(THREADS, ROUNDS));
             }
 
             #[test]
             fn tries_disturb_nobody() {
-                let (threads, rounds, patience) = amount::<Lock>();
-                within(patience, "tries", || tries::<HardwareHarness, Lock>(threads, rounds));
+                within(PATIENCE, "tries", || tries::<HardwareHarness, Lock>(THREADS, ROUNDS));
             }
         }
     };
@@ -173,8 +152,7 @@ mod free_after_release {
         ($name:ident, $lock:ident) => {
             #[test]
             fn $name() {
-                let (threads, ..) = amount::<$lock<Hardware>>();
-                let body = || (0..100).for_each(|_| freeing::<HardwareHarness, $lock<Hardware>>(threads));
+                let body = || (0..100).for_each(|_| freeing::<HardwareHarness, $lock<Hardware>>(THREADS));
                 within(PATIENCE, "freeing", body);
             }
         };

@@ -161,22 +161,6 @@ fn stop_and_go(mut child: Command) {
     succeed(child);
 }
 
-/// The test that stops the process, of the `Lock` around it.
-macro_rules! stopped {
-    ($attempt:ident) => {
-        #[test]
-        #[ignore = "the child's half"]
-        fn child_contends() {
-            contend::<Lock>(if Lock::ENTRY.promises.sleeps { 16 } else { 2 }, $attempt, undisturbed);
-        }
-
-        #[test]
-        fn stopped_process() {
-            stop_and_go(test_in_child(module_path!(), "child_contends"));
-        }
-    };
-}
-
 /// The tests of one lock; `$attempt` is how its contenders ask.
 macro_rules! stress {
     ($name:ident, $lock:ident, $attempt:ident) => {
@@ -209,7 +193,16 @@ macro_rules! stress {
                 succeed(child.spawn().expect("the child starts"));
             }
 
-            stopped!($attempt);
+            #[test]
+            #[ignore = "the child's half"]
+            fn child_contends() {
+                contend::<Lock>(if Lock::ENTRY.promises.sleeps { 16 } else { 2 }, $attempt, undisturbed);
+            }
+
+            #[test]
+            fn stopped_process() {
+                stop_and_go(test_in_child(module_path!(), "child_contends"));
+            }
         }
     };
 }
@@ -220,27 +213,7 @@ macro_rules! untimed {
     };
 }
 
-/// Two threads and no more: each pass to a thread without a core takes a time slice of each that polls, so what a third
-/// thread, a frozen one or a single core would show is the scheduler.
-macro_rules! pair {
-    ($name:ident, $lock:ident) => {
-        mod $name {
-            use super::*;
-
-            type Lock = $lock<Hardware>;
-
-            #[test]
-            fn crowd() {
-                contend::<Lock>(2, trying, undisturbed);
-            }
-
-            stopped!(trying);
-        }
-    };
-}
-
-for_each_lock!(untimed, not_unyielding);
-for_each_lock!(pair, unyielding);
+for_each_lock!(untimed);
 
 /// The same for locks whose attempts can be given up, with deadlines mixed in.
 mod with_deadlines {

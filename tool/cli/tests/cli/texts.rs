@@ -22,8 +22,8 @@ fn text_in(columns: &str, arguments: &[&str]) -> String {
 #[test]
 fn everything_fits_a_terminal_of_80_columns() {
     let long =
-        "ondeck,ondeck[throughput+look_ns=100+poll_max_ns=4000],go-tristate-futex,go-spinbit-futex,pthread-adaptive";
-    let simulated = "ondeck,ondeck[throughput+look_ns=100+poll_max_ns=4000],go-tristate-futex,linux-mutex-patch1";
+        "ondeck,ondeck[low-latency+look_ns=100+poll_max_ns=4000],go-tristate-futex,go-spinbit-futex,pthread-adaptive";
+    let simulated = "ondeck,ondeck[low-latency+look_ns=100+poll_max_ns=4000],go-tristate-futex,linux-mutex-patch1";
     let bench = ["bench", "--seconds", "0.005", "--rounds", "1", "--workload", "solo,sections/cs20-out60,gc-wait"];
     let sim =
         ["sim", "--machine", "i7-13700h", "--seconds", "0.0005", "--explain", "--workload", "sections/cs20-out60"];

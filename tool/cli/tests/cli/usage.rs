@@ -15,7 +15,7 @@ fn names() {
     refused(&["bench", "--workload", "solo,sectoins"], &["--workload", "'sections'", "mutex-contention", "all"]);
     refused(&["bench", "--workload", "solo/cs1"], &["--workload"]);
     refused(&["bench", "--tuning", "best"], &["--tuning", "default", "low-latency", "rotate_ns"]);
-    refused(&["bench", "--tuning", "throughput+rotate=1"], &["--tuning", "'rotate=1'", "rotate_ns"]);
+    refused(&["bench", "--tuning", "low-latency+rotate=1"], &["--tuning", "'rotate=1'", "rotate_ns"]);
     refused(&["bench", "--tuning", "rotate_ns=soon"], &["--tuning", "rotate_ns=soon", "from 0 to"]);
     refused(&["bench", "--lock", "std,ondeck[rotate_ns=-1]"], &["--lock", "rotate_ns=-1", "from 0 to"]);
     refused(&["bench", "--lock", "ondekc[rotate_ns=1]"], &["--lock", "did you mean 'ondeck'?"]);
@@ -62,7 +62,7 @@ fn combinations() {
     refused(&["sim", "--machine", "m1", "--workload", "pool"], &["pool", "real machines only", "ondeck bench"]);
     refused(&["bench", "--workload", "monitor-latency", "--threads", "1,2"], &["--threads 1", "2 to 1024"]);
     refused(&["bench", "--out", "1", "--think", "2"], &["--out", "--think"]);
-    refused(&["bench", "--lock", "std", "--tuning", "throughput"], &["--tuning", "ondeck", "--lock"]);
+    refused(&["bench", "--lock", "std", "--tuning", "low-latency"], &["--tuning", "ondeck", "--lock"]);
     refused(&["bench", "--lock", "ondeck", "--tuning", "no-spin"], &["--tuning", "coreclr-monitor", "--lock"]);
     refused(&["bench", "--out", "a.csv", "--out", "b.csv"], &["--out", "two files"]);
     refused(&["bench", "--lock", "std", "--workload", "sections/cs4000000000-out0"], &["sections", "at most"]);

@@ -249,7 +249,7 @@ fn another_lock_is_the_one_that_was_asked_for() {
 #[test]
 fn each_lock_that_sleeps_and_is_small_can_be_chosen() {
     let name = "bypassed::each_lock_that_sleeps_and_is_small_can_be_chosen";
-    for lock_name in ["ondeck", "std-port", "swift", "go-tristate-sema", "go-tristate-futex", "go-spinbit-futex"] {
+    for lock_name in ["ondeck", "std-port", "go-tristate-sema", "go-tristate-futex", "go-spinbit-futex"] {
         passed(name, lock_name, None, || lock(kept(PTHREAD_MUTEX_INITIALIZER)));
     }
 }

@@ -197,3 +197,10 @@ fn locks_that_sleep_have_a_model() {
         &["proof/spec/flip.tla is missing"],
     );
 }
+
+#[test]
+fn ports_that_sleep_need_none() {
+    let sleeps = with("const GRAB", "const ENTRY: Entry = Entry { sleeps: true };\nconst GRAB");
+    let port = file("lab/lineage/src/flip_port.rs", &sleeps.replace("flip", "flip-port"));
+    assert_eq!(check(&[port, file("proof/conformance/tests/a.rs", "fn the_matrix() {}")]), [""; 0]);
+}
