@@ -11,7 +11,6 @@ mod kernel;
 mod launch;
 mod named;
 mod order;
-mod otlp;
 mod partial;
 mod profiled;
 mod profiles;
