@@ -9,7 +9,7 @@ mod stats;
 mod top;
 mod trial;
 
-use crate::choice::{self, DataArg, Locks, OtlpValue, OutValue, PinArg, Shard, Threads, Workloads};
+use crate::choice::{self, DataArg, Locks, OutValue, PinArg, Shard, Threads, Workloads};
 pub(crate) use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
@@ -513,7 +513,7 @@ pub(crate) struct ProfileArgs {
     #[command(flatten)]
     pub(crate) recorder: RecorderArgs,
 
-    /// Profile for `go tool pprof`, and for `ondeck compare`
+    /// Profile for `go tool pprof`, speedscope, and `ondeck compare`
     #[arg(short, long, value_name = "FILE.pb.gz")]
     pub(crate) output: Option<PathBuf>,
 
@@ -524,28 +524,6 @@ pub(crate) struct ProfileArgs {
     /// Flame graph of who waits, and who holds the lock meanwhile
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) flamegraph: Option<PathBuf>,
-
-    /// Profile for OpenTelemetry: a file, or a collector that is sent it over HTTP (experimental)
-    ///
-    /// This is the profiles signal of OTLP 1.10, which OpenTelemetry calls experimental: a later version may need another
-    /// ondeck. The collector gets a POST to /v1development/profiles below the URL. OTEL_SERVICE_NAME in the environment
-    /// chooses the service's name. Without it, that is the program's name.
-    ///
-    /// Example: ondeck profile --otlp http://localhost:4318 -- ./server
-    #[arg(long, value_name = "FILE.pb|http://HOST:PORT", value_parser = choice::otlp)]
-    pub(crate) otlp: Option<OtlpValue>,
-
-    /// Stacks of the waiting threads as text, for other flame-graph tools
-    #[arg(long, value_name = "FILE")]
-    pub(crate) folded: Option<PathBuf>,
-
-    /// Profile for the Firefox Profiler
-    #[arg(long, value_name = "FILE.json")]
-    pub(crate) firefox: Option<PathBuf>,
-
-    /// Profile for speedscope, to open in <https://www.speedscope.app>
-    #[arg(long, value_name = "FILE.json")]
-    pub(crate) speedscope: Option<PathBuf>,
 
     /// What to print at the end: the list, or all figures as JSON
     #[arg(long, value_enum, default_value = "table")]

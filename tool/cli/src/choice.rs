@@ -1,7 +1,6 @@
 //! Values of flags: read, or refused with what is accepted.
 
 use clap::ValueEnum;
-use ondeck_profile::otlp::PATH;
 use ondeck_workloads::busy_loops::MAX_LOAD;
 use ondeck_workloads::driver;
 use ondeck_workloads::lock::{self, LockSpec, lock_names};
@@ -14,8 +13,6 @@ use ondeck_workloads::workload::{
 };
 use regex_lite::Regex;
 use std::path::PathBuf;
-use ureq::http::Uri;
-use ureq::http::uri::Authority;
 
 /// The value of `--out`, which the command line has for two things: its look decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,36 +32,6 @@ pub(crate) fn out(text: &str) -> Result<OutValue, String> {
     } else {
         Ok(OutValue::File(text.into()))
     }
-}
-
-/// Where `--otlp` sends a profile: its look decides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum OtlpValue {
-    /// The URL of a collector, with the path for profiles.
-    Collector(String),
-    /// Anything else.
-    File(PathBuf),
-}
-
-pub(crate) fn otlp(text: &str) -> Result<OtlpValue, String> {
-    const ACCEPTED: &str = "accepted: a file name, or http://HOST:PORT of a collector";
-    if text.is_empty() {
-        return Err(ACCEPTED.to_owned());
-    }
-    let Some((scheme, _)) = text.split_once("://") else { return Ok(OtlpValue::File(text.into())) };
-    if scheme != "http" {
-        return Err(format!("there is no support for {scheme}; {ACCEPTED}"));
-    }
-    let url: Uri = text.parse().map_err(|error| format!("{error}; {ACCEPTED}"))?;
-    let is_place = |place: &Authority| {
-        let host = place.host();
-        !host.is_empty() && (place.port().is_some() || place.as_str().ends_with(host))
-    };
-    if !url.authority().is_some_and(is_place) || url.query().is_some() {
-        return Err(ACCEPTED.to_owned());
-    }
-    let base = text.trim_end_matches('/');
-    Ok(OtlpValue::Collector(base.strip_suffix(PATH).unwrap_or(base).to_owned() + PATH))
 }
 
 /// A value of `--lock`.
@@ -330,20 +297,6 @@ pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn profiles_go_to_a_file_or_a_collector() {
-        let url = |url: &str| Ok(OtlpValue::Collector(url.to_owned()));
-        for text in ["http://a:4318", "http://a:4318/", "http://a:4318/v1development/profiles"] {
-            assert_eq!(otlp(text), url("http://a:4318/v1development/profiles"), "{text}");
-        }
-        assert_eq!(otlp("http://[::1]/otlp"), url("http://[::1]/otlp/v1development/profiles"));
-        assert_eq!(otlp("a.pb"), Ok(OtlpValue::File("a.pb".into())));
-        for text in ["", "https://a", "ftp://a", "http://", "http://:1", "http://a:x", "http://a b", "http://a?x=1"] {
-            let what = otlp(text).unwrap_err();
-            assert!(what.contains("accepted: a file name, or http://HOST:PORT"), "{text}: {what}");
-        }
-    }
 
     #[test]
     fn out_is_units_or_a_file() {

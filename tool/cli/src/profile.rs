@@ -1,6 +1,5 @@
 //! `ondeck profile`.
 
-mod collector;
 mod directory;
 pub(crate) mod kernel;
 pub(crate) mod meant;

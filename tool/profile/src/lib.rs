@@ -16,7 +16,7 @@
 //! | `circles` | locks that are taken in both orders |
 //! | `symbols` | names for addresses |
 //! | `runtimes` | programs whose tasks wait without a thread |
-//! | `json`, `pprof`, `otlp`, `folded`, `firefox`, `speedscope` | the files for others; the first two are read back |
+//! | `json`, `pprof` | the files for others, which are read back |
 //! | `rows` | what these say of a lock: who waited, held and took it, complete to its totals |
 //! | `input`, `summary`, `compare` | profiles from files, what of them is compared, two runs side by side |
 //! | `names`, `wrappers`, `words` | short names, frames that only lock, sentences: what all that follow share |
@@ -31,9 +31,7 @@ mod circles;
 mod collect;
 pub mod compare;
 mod findings;
-pub mod firefox;
 mod flamegraph;
-pub mod folded;
 mod futex;
 mod group;
 mod input;
@@ -43,7 +41,6 @@ mod kinds;
 mod made_up;
 mod names;
 mod order;
-pub mod otlp;
 mod page;
 pub mod pprof;
 mod profile;
@@ -51,7 +48,6 @@ mod rows;
 mod runtimes;
 #[cfg(test)]
 mod sample;
-pub mod speedscope;
 mod stacks;
 mod summary;
 mod sums;
@@ -73,7 +69,6 @@ pub use profile::{
     Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, LockOrder, Noise, OrderStep, Origin, Process,
     ProcessEnd, Profile, Site, Spot, State, Stuck, Timeline, VERSION, WaitKind, WaitObject,
 };
-pub use rows::Side;
 pub use summary::Summary;
 pub use symbols::{Module, Symbols};
 pub use terminal::table;

@@ -17,10 +17,10 @@
 //! show, has what `compare` needs and no sample can hold. It tells nothing of samples, so that pprof may leave some out, or
 //! join files.
 
-pub(crate) mod form;
+mod form;
 #[cfg(test)]
 mod go;
-pub(crate) mod proto;
+mod proto;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -49,7 +49,7 @@ pub fn write(profile: &Profile) -> Vec<u8> {
 }
 
 /// What is in that file.
-pub(crate) fn file(profile: &Profile) -> proto::Profile {
+fn file(profile: &Profile) -> proto::Profile {
     let mut writer = Writer::new(profile);
     for lock in &profile.locks {
         writer.lock(lock);
@@ -76,8 +76,8 @@ fn leads_to(word: &str, program: &str) -> bool {
     found.and_then(|file| file.canonicalize().ok()).is_some_and(|file| file == Path::new(program))
 }
 
-/// The bytes, compressed. Viewers for profiles of Firefox read such files as well.
-pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+/// The bytes, compressed.
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     const INTO_MEMORY: &str = "a vector takes every write";
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes).expect(INTO_MEMORY);

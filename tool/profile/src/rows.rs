@@ -14,7 +14,7 @@ const REST: f64 = 1.0;
 
 /// Whose stacks are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     /// Who waited, and how long.
     Waiters,
     /// Who held the lock meanwhile, and how much of the waiting is charged to it.

@@ -5,7 +5,7 @@ use clap::Args;
 use regex_lite::Regex;
 
 /// What makes sense only where something is recorded.
-const OF_RECORDINGS: [&str; 21] = [
+const OF_RECORDINGS: [&str; 17] = [
     "lock",
     "rate",
     "exact",
@@ -13,12 +13,8 @@ const OF_RECORDINGS: [&str; 21] = [
     "budget",
     "max_mb",
     "output",
-    "otlp",
     "report",
     "flamegraph",
-    "folded",
-    "firefox",
-    "speedscope",
     "format",
     "out",
     "every",

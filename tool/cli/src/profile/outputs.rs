@@ -1,13 +1,11 @@
 //! What `ondeck profile` writes.
 
-use super::collector;
 use crate::args::{ProfileArgs, ProfileFormat};
-use crate::choice::OtlpValue;
 use crate::deliver::file_of;
 use crate::exit::Exit;
 use crate::terminal::{as_typed, for_user, print, say, width};
 use ondeck_launch::{Launch, Refusal};
-use ondeck_profile::{Profile, Side, firefox, flamegraph, folded, grouped, json, pprof, speedscope};
+use ondeck_profile::{Profile, flamegraph, grouped, json, pprof};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,8 +16,6 @@ type Form = fn(&Profile) -> Vec<u8>;
 /// The files that were asked for.
 pub(super) struct Outputs {
     files: Vec<(Form, PathBuf, OutFile)>,
-    /// The URL of who gets the profile, too.
-    collector: Option<String>,
     /// What goes to the terminal, or a pipe.
     format: ProfileFormat,
     is_printed: bool,
@@ -36,19 +32,10 @@ impl Outputs {
             ProfileFormat::Table => |profile| for_user(&ondeck_profile::table(profile, TEXT_WIDTH)).into_bytes(),
             ProfileFormat::Json => |profile| json::to_json(profile).into_bytes(),
         };
-        let (collector, otlp) = match &args.otlp {
-            Some(OtlpValue::Collector(url)) => (Some(url.clone()), &None),
-            Some(OtlpValue::File(path)) => (None, &Some(path.clone())),
-            None => (None, &None),
-        };
-        let wanted: [(Form, _, _); 8] = [
+        let wanted: [(Form, _, _); 4] = [
             (pprof::write, "--output", &args.output),
-            (collector::message, "--otlp", otlp),
             (|profile| for_user(&ondeck_profile::page(profile)).into_bytes(), "--report", &args.report),
             (|profile| flamegraph(profile).into_bytes(), "--flamegraph", &args.flamegraph),
-            (|profile| folded::folded(profile, Side::Waiters).into_bytes(), "--folded", &args.folded),
-            (|profile| firefox::firefox(profile).into_bytes(), "--firefox", &args.firefox),
-            (|profile| speedscope::speedscope(profile).into_bytes(), "--speedscope", &args.speedscope),
             (printed, "--out", &args.out),
         ];
         let mut files = Vec::new();
@@ -61,7 +48,7 @@ impl Outputs {
             }
         }
         let (format, is_printed, each_lock) = (args.format, args.out.is_none(), args.recorder.each_lock);
-        Ok(Outputs { files, collector, format, is_printed, each_lock, n_snapshots: 0, notes: Vec::new() })
+        Ok(Outputs { files, format, is_printed, each_lock, n_snapshots: 0, notes: Vec::new() })
     }
 
     /// Each profile says that, too.
@@ -83,10 +70,6 @@ impl Outputs {
             let written = file.replace(&form(profile)).map_err(Exit::Failed);
             done = done.and(written);
         }
-        if let Some(url) = &self.collector {
-            let sent = collector::send(url, &collector::message(profile)).map_err(Exit::Failed);
-            done = done.and(sent);
-        }
         let is_list = self.format == ProfileFormat::Table;
         if self.is_printed && !is_list {
             done = done.and(print(&json::to_json(profile)));
@@ -102,18 +85,13 @@ impl Outputs {
     pub(super) fn write_snapshot(&mut self, profile: Profile) {
         let profile = &self.noted(profile);
         self.n_snapshots += 1;
-        if self.files.is_empty() && self.collector.is_none() {
+        if self.files.is_empty() {
             return show(profile);
         }
-        let failed = |number: u32, what: String| say(&format!("warning: snapshot {number}: {what}"));
         for (form, path, _) in &self.files {
             let path = numbered(path, self.n_snapshots);
             let written = OutFile::check(&path).and_then(|file| file.replace(&form(profile)));
-            written.unwrap_or_else(|what| failed(self.n_snapshots, what));
-        }
-        if let Some(url) = &self.collector {
-            let sent = collector::send(url, &collector::message(profile));
-            sent.unwrap_or_else(|what| failed(self.n_snapshots, what));
+            written.unwrap_or_else(|what| say(&format!("warning: snapshot {}: {what}", self.n_snapshots)));
         }
     }
 }

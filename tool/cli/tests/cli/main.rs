@@ -1,6 +1,5 @@
 //! The program's surface, tested from outside: its words, its errors, its output and its files.
 
-mod book;
 mod check;
 mod deep;
 mod first;
@@ -11,7 +10,6 @@ mod kernel;
 mod launch;
 mod named;
 mod order;
-mod otlp;
 mod partial;
 mod profiled;
 mod profiles;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Names and units of a sample's values.
-pub(crate) const SAMPLE_TYPES: [(&str, &str); 8] = [
+pub(super) const SAMPLE_TYPES: [(&str, &str); 8] = [
     ("contentions", "count"),
     ("delay", "nanoseconds"),
     ("held_contentions", "count"),
@@ -23,12 +23,12 @@ pub(super) const CONDITION: usize = 6;
 /// Keys of labels.
 pub(super) const LOCK: &str = "lock";
 pub(super) const CONDITION_NAME: &str = "condition";
-pub(crate) const PROCESS: &str = "process";
+pub(super) const PROCESS: &str = "process";
 pub(super) const CAUSE: &str = "cause";
 pub(super) const CALL: &str = "call";
 pub(super) const OTHER: &str = "other";
 /// Begins the comment that is for programs. pprof shows none that begins with the first character.
-pub(crate) const FOR_PROGRAMS: &str = "#ondeck-profile ";
+pub(super) const FOR_PROGRAMS: &str = "#ondeck-profile ";
 
 /// What no sample can hold.
 #[derive(Debug, Serialize, Deserialize)]

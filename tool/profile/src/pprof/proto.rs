@@ -4,19 +4,18 @@
 
 use prost::Message;
 
-/// Messages of these names, also of other files: each field with its type here, its number, and how it is written.
+/// Messages of these names: each field with its type here, its number, and how it is written.
 macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty = $tag:tt [$($kind:tt)*],)* })*) => {
         $(
             $(#[$doc])*
-            #[derive(Clone, PartialEq, Eq, Hash, Message)]
+            #[derive(Clone, PartialEq, Message)]
             pub(crate) struct $name {
                 $(#[prost($($kind)*, tag = $tag)] pub(crate) $field: $type,)*
             }
         )*
     };
 }
-pub(crate) use messages;
 
 messages! {
     Profile {
