@@ -169,7 +169,6 @@ mod tests {
             seed: 1,
             pin: Pin::None,
             load: 0,
-            earlier: Vec::new(),
         };
         let plan = Plan { points: Vec::new(), rounds: 1, seconds: Some(0.001), ..measured.clone() };
         let mut machine = simulate::machine("m1", None).unwrap();

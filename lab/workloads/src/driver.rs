@@ -6,7 +6,6 @@
 use crate::bench_lock::{BenchLock, BenchLockVisitor};
 use crate::busy_loops::BusyLoops;
 use crate::conditions::{Conditions, End};
-use crate::earlier;
 use crate::execution::Execution;
 use crate::noise::{FIRST_LOOKS_NS, LAST_SPAN_NS, Load, Pace, SPAN_NS};
 use crate::plan::{Failure, Outcome, PartialRun, Pin, Plan, Point, Progress};
@@ -51,8 +50,6 @@ pub(crate) fn run_at(
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, PartialRun> {
     check(plan)?;
-    let done = finished(plan)?;
-    earlier::tell(&done, on_progress);
     points::explain::<Hardware>(&plan.points, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
     let machine = this_machine::fingerprint().beside(plan.load).machine;
@@ -60,7 +57,7 @@ pub(crate) fn run_at(
     let total = plan.points.iter().map(points::n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
     let mut load = Load::new(loops);
     let measure = |round, point: &Point| pace.rows(|| setting.measure(round, point));
-    let rows = collect(plan, done, measure, &mut |rows, done| {
+    let rows = collect(plan, measure, &mut |rows, done| {
         for (row, done) in rows.iter().zip(done + 1..) {
             on_progress(Progress::Row { row, done, total });
         }
@@ -70,19 +67,14 @@ pub(crate) fn run_at(
     rows.map(|rows| Outcome { rows, timeline: None })
 }
 
-/// Measures each point in each round that is not done and tells of its rows, and how many there were before.
+/// Measures each point in each round and tells of its rows, and how many there were before.
 fn collect(
     plan: &Plan,
-    done: Vec<Option<Vec<Row>>>,
     mut measure: impl FnMut(u32, &Point) -> Result<Vec<Row>, End>,
     on_point: &mut dyn FnMut(&[Row], usize),
 ) -> Result<Vec<Row>, PartialRun> {
     let mut rows = Vec::new();
-    for ((round, point), done) in order(plan).into_iter().zip(done) {
-        if let Some(done) = done {
-            rows.extend(done);
-            continue;
-        }
+    for (round, point) in order(plan) {
         let measured = match measure(round, point) {
             Ok(measured) => measured,
             Err(End::Interrupted) => break,
@@ -168,8 +160,7 @@ fn order(plan: &Plan) -> Vec<(u32, &Point)> {
 /// Refuses a plan that cannot be run. [`run`] begins with this.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     plan.check_seconds(MIN_SECONDS)?;
-    points::check::<Hardware>(&plan.points)?;
-    finished(plan).map(|_| ())
+    points::check::<Hardware>(&plan.points)
 }
 
 /// Length of the windows.
@@ -188,11 +179,6 @@ pub(crate) fn planned_ns(plan: &Plan) -> u64 {
     (planned_seconds(plan) * 1e9) as u64
 }
 
-/// What the earlier run has of each measurement, in [`order`].
-fn finished(plan: &Plan) -> Result<Vec<Option<Vec<Row>>>, Failure> {
-    earlier::assign::<Hardware>(order(plan).into_iter(), &plan.earlier)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,7 +192,6 @@ mod tests {
             seed: 1,
             pin: Pin::Alternate,
             load: 0,
-            earlier: Vec::new(),
         }
     }
 
@@ -278,28 +263,6 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_has_finished_is_not_measured_again() {
-        let plan = plan(&[("solo", "std", 1), ("spike", "pthread", 2), ("solo", "tas", 1)]);
-        let run = |plan: &Plan| {
-            let mut told = (Vec::new(), Vec::new());
-            let rows = run(plan, &AtomicBool::new(false), &mut |progress| match progress {
-                Progress::Row { done, .. } => told.0.push(done),
-                Progress::Warning(text) => told.1.push(text),
-            });
-            (rows.unwrap().rows, told)
-        };
-        let (whole, _) = run(&plan);
-        let earlier: Vec<Row> = whole[..5].iter().map(|row| Row { ops: Some(77), ..row.clone() }).collect();
-        let (rows, (done, warnings)) = run(&Plan { earlier: earlier.clone(), ..plan.clone() });
-        assert_eq!((&rows[..5], rows.len(), done), (&earlier[..], 10, (6..=10).collect()));
-        assert!(warnings.iter().any(|text| text.starts_with("the rows of 3 of 6 measurements")), "{warnings:?}");
-        let key = |row: &Row| (row.workload.clone(), row.lock.clone(), row.threads, row.round);
-        assert!(rows.iter().map(key).eq(whole.iter().map(key)), "in the same order");
-        let other = vec![Row { lock: "mcs".into(), ..earlier[0].clone() }];
-        assert!(check(&Plan { earlier: other, ..plan }).unwrap_err().to_string().contains("with mcs"));
-    }
-
-    #[test]
     fn a_failure_leaves_the_rows_before_it() {
         let plan = Plan { rounds: 3, ..plan(&[("solo", "std", 1), ("spike", "std", 2)]) };
         let failure = Failure::Plan("anything".into());
@@ -309,7 +272,7 @@ mod tests {
         };
         let mut told = Vec::new();
         let on_point = &mut |rows: &[Row], before| told.push((rows[0].round, before));
-        let cut = collect(&plan, vec![None; 6], measure, on_point).unwrap_err();
+        let cut = collect(&plan, measure, on_point).unwrap_err();
         assert_eq!((cut.rows.len(), told), (3, vec![(0, 0), (0, 1), (1, 2)]));
         assert_eq!(*cut.failure, failure);
     }

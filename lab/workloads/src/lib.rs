@@ -14,7 +14,6 @@ pub mod check;
 mod conditions;
 pub mod condvars;
 pub mod driver;
-mod earlier;
 pub mod execution;
 mod failure;
 pub mod lock;

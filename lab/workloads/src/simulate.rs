@@ -19,12 +19,10 @@ pub use ondeck_sim::timeline::{self, Timeline};
 pub use origin::{fingerprint, origin_line};
 
 use crate::calibrate::{calibrate, machine_file};
-use crate::earlier;
 use crate::plan::{Failure, Outcome, PartialRun, Plan, Progress};
 use crate::points;
 use crate::this_machine;
 use ondeck_sim::{Simulated, machine};
-use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 /// Shortest window. A simulated clock means something however short it is; what is shorter than this is over before the
@@ -93,36 +91,23 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
         return refuse(format!("there are no {rounds} seeds from {seed} on; the last is {}", u64::MAX));
     }
     plan.check_seconds(MIN_SECONDS)?;
-    points::check::<Simulated>(points)?;
-    jobs::finished(plan).map(|_| ())
+    points::check::<Simulated>(points)
 }
 
 /// Runs `of`. Setting `stop` ends it early with the rows that are ready.
 ///
 /// # Errors
-/// The first failure in the order of the plan, whichever was seen first, with the rows before it and those that an earlier
-/// run has finished.
+/// The first failure in the order of the plan, whichever was seen first, with the rows before it.
 pub fn run(of: &MachinePlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun> {
     let plan = &of.plan;
     check(plan)?;
-    let finished = jobs::finished(plan)?;
-    earlier::tell(&finished, on_progress);
     points::explain::<Simulated>(&plan.points, on_progress);
     let total = plan.points.iter().map(points::n_rows::<Simulated>).sum::<usize>() * plan.rounds as usize;
-    let mut done = plan.earlier.len();
-    jobs::run(of, finished, stop, &mut |rows| {
+    let mut done = 0;
+    jobs::run(of, stop, &mut |rows| {
         for row in rows {
             done += 1;
             on_progress(Progress::Row { row, done, total });
         }
     })
-}
-
-/// Which of `n_points` belong to shard `shard` of `n_shards`, counted from 1.
-///
-/// Blocks, because the rows of a block stand together in the whole file: so the files of all shards, one after the other,
-/// are the file of the whole. Every n-th point would spread the dear points better, but its rows would have to be woven.
-pub fn block(n_points: usize, shard: usize, n_shards: usize) -> Range<usize> {
-    let begin = |shard: usize| n_points * shard / n_shards;
-    begin(shard - 1)..begin(shard)
 }

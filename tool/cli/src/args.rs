@@ -9,7 +9,7 @@ mod stats;
 mod top;
 mod trial;
 
-use crate::choice::{self, DataArg, Locks, OtlpValue, OutValue, PinArg, Shard, Threads, Workloads};
+use crate::choice::{self, DataArg, Locks, OtlpValue, OutValue, PinArg, Threads, Workloads};
 pub(crate) use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
@@ -271,8 +271,8 @@ pub(crate) struct RunArgs {
     /// The extension chooses the format, unless --format does. Any other extension gets CSV. With - the results go to
     /// standard output, and nothing else does.
     ///
-    /// FILE is written at the end, in one step. If the run fails, or ends by Ctrl-C or SIGTERM, the finished
-    /// measurements are in FILE.partial. The same command with --resume does the rest.
+    /// FILE is written at the end, in one step. Until then, FILE.partial has the finished measurements, as CSV. It stays
+    /// if the run fails or is interrupted, for example by Ctrl-C or SIGTERM.
     ///
     /// A CSV file has no place for the machine and the command. They are in FILE.fingerprint.json beside it, with a
     /// hash of the rows. A JSON file contains all of this.
@@ -280,17 +280,6 @@ pub(crate) struct RunArgs {
     /// A value of digits only is a number of units, as for --think. You may give --out twice, once for each meaning.
     #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
     pub(crate) out: Vec<OutValue>,
-
-    /// Continue an interrupted or failed run of the same command from FILE.partial
-    ///
-    /// The command must be the same but for --resume, on the same machine and with the same version of ondeck. Only the
-    /// missing measurements are run. FILE then has all rows, with a warning that an earlier run made some of them, and
-    /// FILE.partial is removed.
-    ///
-    /// If there is no FILE.partial, the run starts from the beginning. So a job that may be interrupted can always use
-    /// this flag. It needs --out FILE.
-    #[arg(long)]
-    pub(crate) resume: bool,
 
     /// Also write a page with charts: one HTML file, or - for standard output
     ///
@@ -420,13 +409,6 @@ pub(crate) struct SimArgs {
     /// phases, such as spike, take longer. monitor-throughput takes up to four and a quarter times this length more.
     #[arg(long, value_name = "S", value_parser = choice::simulated_seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
-
-    /// Compute only part i of n, for example to use several machines
-    ///
-    /// The CSV files of all parts, one after the other, are the CSV file of the whole. `cat` puts them together, as
-    /// only the first part has the header. docs/sweeps.md has recipes.
-    #[arg(long, value_name = "i/n", value_parser = choice::shard)]
-    pub(crate) shard: Option<Shard>,
 
     /// Show what the time of an operation is spent on, such as work, system calls or sleep
     ///

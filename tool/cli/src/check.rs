@@ -67,7 +67,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Exit> {
     let simulated = MachinePlan { plan: simulated, machine, machine_words: words, record: false };
     let plan = CheckPlan { measured, simulated };
     say(&opening(&plan));
-    let (Outcome { rows, .. }, warnings, end) = displayed(stop, |stop, show| check::run(&plan, stop, show));
+    let (Outcome { rows, .. }, warnings, end) = displayed(stop, None, |stop, show| check::run(&plan, stop, show));
     outputs.deliver(CheckResults {
         plan: &plan,
         calibration: &text,
@@ -132,8 +132,7 @@ fn effort(args: &CheckArgs) -> Effort {
 fn plans(args: &CheckArgs) -> Result<(Plan, Plan), String> {
     let Effort { seconds, rounds, seeds } = effort(args);
     let points = points(&run_args(args), &Stage::hardware())?;
-    let measured =
-        Plan { points, rounds, seconds: Some(seconds), seed: 1, pin: Pin::None, load: 0, earlier: Vec::new() };
+    let measured = Plan { points, rounds, seconds: Some(seconds), seed: 1, pin: Pin::None, load: 0 };
     let simulated = Plan { points: Vec::new(), rounds: seeds, seconds: None, ..measured.clone() };
     check::check(&measured, &simulated).map_err(|failure| failure.to_string())?;
     Ok((measured, simulated))

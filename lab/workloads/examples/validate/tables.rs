@@ -41,7 +41,6 @@ pub(super) fn simulate(machine: &Machine, workload: &str, pairs: &[Pair], effort
         seed: 1,
         load: 0,
         pin: Pin::None,
-        earlier: Vec::new(),
     };
     let plan = MachinePlan { plan, machine: machine.clone(), machine_words: machine.name.clone(), record: false };
     let computed = simulate::run(&plan, &AtomicBool::new(false), &mut |_| ()).map_err(|cut| cut.failure.to_string())?;

@@ -90,7 +90,7 @@ impl<'a> Outputs<'a> {
         let written = if is_whole || !file.is_regular() {
             results.write(file, format).and_then(|()| file.forget()).map(|()| path.to_path_buf())
         } else {
-            file.keep(results, format)
+            file.keep(results)
         };
         let written = written.map_err(Exit::Failed)?;
         say(&format!("{} written to {}", counted(results.rows.len(), "row"), written.display()));
