@@ -1,7 +1,7 @@
 //! What a yield costs: a thread works for a while, yields, and so on, beside others on its core that only work. Measured, and
 //! simulated if a machine file is given.
 //!
-//! `cargo run --release -p ondeck-workloads --example yields [FILE.toml]`; `ondeck calibrate --out FILE.toml` writes the file.
+//! `cargo run --release -p ondeck-workloads --example yields [FILE.toml]`
 
 use ondeck_core::Platform;
 use ondeck_workloads::execution::{Execution, Hardware, Simulated};

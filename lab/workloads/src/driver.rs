@@ -29,34 +29,21 @@ pub const DEFAULT_SECONDS: f64 = 0.15;
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun> {
     check(plan)?;
     let loops = BusyLoops::start(plan.load).map_err(Failure::Plan)?;
-    if plan.load > 0 {
+    let mut pace = if plan.load > 0 {
         on_progress(Progress::Warning(ondeck_report::noise::busy_loops(plan.load)));
-        return run_at(&mut Pace::unasked(stop), &loops, plan, stop, on_progress);
-    }
-    let planned_ns = planned_ns(plan);
-    // Beside busy neighbours it takes half as long again at most.
-    let mut pace = Pace::new(None, FIRST_LOOKS_NS.min(planned_ns / 4), planned_ns / 2, stop);
-    let outcome = run_at(&mut pace, &loops, plan, stop, on_progress);
-    pace.changed().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
-    outcome
-}
-
-/// The same, with each point measured at this pace.
-pub(crate) fn run_at(
-    pace: &mut Pace,
-    loops: &BusyLoops,
-    plan: &Plan,
-    stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(Progress),
-) -> Result<Outcome, PartialRun> {
-    check(plan)?;
+        Pace::unasked(stop)
+    } else {
+        let planned_ns = (planned_seconds(plan) * 1e9) as u64;
+        // Beside busy neighbours it takes half as long again at most.
+        Pace::new(FIRST_LOOKS_NS.min(planned_ns / 4), planned_ns / 2, stop)
+    };
     points::explain::<Hardware>(&plan.points, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
     let machine = this_machine::fingerprint().beside(plan.load).machine;
     let setting = Setting { plan, machine: &machine, cores: &cores, stop };
     let total = plan.points.iter().map(points::n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
-    let mut load = Load::new(loops);
-    let measure = |round, point: &Point| pace.rows(|| setting.measure(round, point));
+    let mut load = Load::new(&loops);
+    let measure = |round, point: &Point| Ok(pace.measure(|| setting.measure(round, point))?.value);
     let rows = collect(plan, measure, &mut |rows, done| {
         for (row, done) in rows.iter().zip(done + 1..) {
             on_progress(Progress::Row { row, done, total });
@@ -64,6 +51,7 @@ pub(crate) fn run_at(
         load.judge(SPAN_NS).into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     });
     load.judge(LAST_SPAN_NS).into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+    pace.changed().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     rows.map(|rows| Outcome { rows, timeline: None })
 }
 
@@ -174,25 +162,13 @@ pub fn planned_seconds(plan: &Plan) -> f64 {
     windows * seconds(plan) * f64::from(plan.rounds)
 }
 
-/// The same in nanoseconds.
-pub(crate) fn planned_ns(plan: &Plan) -> u64 {
-    (planned_seconds(plan) * 1e9) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::workload::Kind;
 
     fn plan(points: &[(&str, &str, u32)]) -> Plan {
-        Plan {
-            points: Point::all(points),
-            rounds: 2,
-            seconds: Some(0.02),
-            seed: 1,
-            pin: Pin::Alternate,
-            load: 0,
-        }
+        Plan { points: Point::all(points), rounds: 2, seconds: Some(0.02), seed: 1, pin: Pin::Alternate, load: 0 }
     }
 
     #[test]

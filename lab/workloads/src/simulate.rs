@@ -18,10 +18,8 @@ pub use ondeck_sim::machine::{Machine, origins};
 pub use ondeck_sim::timeline::{self, Timeline};
 pub use origin::{fingerprint, origin_line};
 
-use crate::calibrate::{calibrate, machine_file};
 use crate::plan::{Failure, Outcome, PartialRun, Plan, Progress};
 use crate::points;
-use crate::this_machine;
 use ondeck_sim::{Simulated, machine};
 use std::sync::atomic::AtomicBool;
 
@@ -37,7 +35,7 @@ pub const MAX_CORES: u32 = ondeck_sim::machine::MAX_CORES;
 
 /// What [`machine()`] accepts.
 pub fn accepted_machines() -> String {
-    format!("{}, a machine file (FILE.toml), or here", machine::builtin_names().join(", "))
+    format!("{}, or a machine file (FILE.toml)", machine::builtin_names().join(", "))
 }
 
 /// The machines that the program has, whole.
@@ -52,29 +50,11 @@ pub fn built_in_machines() -> Vec<Machine> {
 /// # Errors
 /// In one line with what is accepted.
 pub fn machine(name: &str, cores: Option<u32>) -> Result<Machine, String> {
-    let mut machine = match name {
-        "here" => machine_here(cores)?,
-        _ => machine::find(name, cores)?,
-    };
+    let mut machine = machine::find(name, cores)?;
     if let Some(cores) = cores {
         machine.name += &format!("-cores-{cores}");
     }
     Ok(machine)
-}
-
-/// This machine as it is measured now; `cores` as in [`machine::find`].
-fn machine_here(cores: Option<u32>) -> Result<Machine, String> {
-    let calibration = calibrate(&AtomicBool::new(false), &mut |_, _, _| ())?;
-    let machine = machine_of_text(&machine_file::text(&calibration, &this_machine::fingerprint()))?;
-    cores.map_or(Ok(machine.clone()), |n| machine.with_cores(n))
-}
-
-/// The machine that the text of a machine file describes, as [`machine_file`] writes it of this one.
-///
-/// # Errors
-/// In one line that says what is wrong with it.
-pub fn machine_of_text(text: &str) -> Result<Machine, String> {
-    machine::from_text("here", text)
 }
 
 /// Refuses a plan that cannot be run. [`run`] begins with this.

@@ -89,7 +89,7 @@ fn what_is_cut(header: &Header, plan: &MachinePlan, stop: &AtomicBool) -> String
 
 /// The plan, or one line that names the flag that is wrong.
 fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
-    let Some(name) = &args.machine.clone().or_else(calibrated) else {
+    let Some(name) = &args.machine else {
         return Err(format!("--machine is missing; accepted: {}", simulate::accepted_machines()));
     };
     let machine = simulate::machine(name, args.cores).map_err(|what| format!("--machine: {what}"))?;
@@ -101,20 +101,6 @@ fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
     let plan = Plan { points, rounds, seconds, seed, pin, load: 0 };
     simulate::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(MachinePlan { plan, machine, machine_words, record: args.trace.is_some() })
-}
-
-/// Where `ondeck calibrate --out` puts this machine in all our texts.
-const CALIBRATED: &str = "here.toml";
-
-/// The calibration of this machine, if there is one in this directory. One of another machine is not what somebody means who
-/// names none.
-fn calibrated() -> Option<String> {
-    let machine = simulate::machine(CALIBRATED, None).ok()?;
-    if machine.name != this_machine::fingerprint().machine {
-        return None;
-    }
-    say(&format!("no --machine: simulating this machine, as {CALIBRATED} describes it"));
-    Some(CALIBRATED.to_owned())
 }
 
 /// What is about to happen.

@@ -1,7 +1,6 @@
 //! The program's surface, tested from outside: its words, its errors, its output and its files.
 
 mod book;
-mod check;
 mod deep;
 mod first;
 mod forks;
