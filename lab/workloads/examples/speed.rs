@@ -1,6 +1,18 @@
 //! How fast the simulator is: simulated atomic operations in a second of one core of this machine, and memory.
 //!
-//! `cargo run --release -p ondeck-workloads --example speed`; `results/sim/README.md` has a run.
+//! `cargo run --release -p ondeck-workloads --example speed`. At commit 1d68f17 on one core of a virtual machine with 2 CPUs
+//! (Intel Xeon, Linux 6.18), in millions a second:
+//!
+//! | lock | 1 thread | 2 threads | 20 threads |
+//! |---|---|---|---|
+//! | tas | 61.6 | 33.8 | 3.5 |
+//! | mcs | 60.2 | 10.1 | 6.8 |
+//! | go-tristate-futex | 62.9 | 58.3 | 3.5 |
+//! | go-spinbit | 64.3 | 53.6 | 24.7 |
+//! | ondeck | 62.6 | 60.0 | 56.7 |
+//!
+//! A lock is slow to simulate if most of its operations move a cache line. A move takes two or three events, and a pause takes one
+//! more. 1024 threads on 64 cores need 13 MB.
 
 use ondeck_core::Atomic;
 use ondeck_lineage::{RawGoSpinbit, RawGoTristateFutex, RawLock, RawMcs, RawOndeck, RawTas};

@@ -7,7 +7,6 @@ use ondeck_report::Grid;
 use ondeck_report::wording::wrap;
 use ondeck_workloads::lock::locks;
 use ondeck_workloads::simulate::{Machine, built_in_machines, origins};
-use ondeck_workloads::this_machine;
 use ondeck_workloads::workload::WORKLOADS;
 
 pub(crate) fn run(what: Listing, sources: bool) -> Result<(), Exit> {

@@ -12,7 +12,6 @@ use ondeck_report::wording::{counted, duration_ns, quoted};
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::simulate::trace;
 use ondeck_workloads::simulate::{self, MachinePlan, Timeline};
-use ondeck_workloads::this_machine;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
