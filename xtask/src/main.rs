@@ -9,15 +9,11 @@ mod docs;
 mod files;
 #[cfg(test)]
 mod links;
-#[cfg(feature = "lab")]
-mod matrix;
 mod models;
 mod mutants;
 mod patched;
 #[cfg(feature = "lab")]
 mod programs;
-#[cfg(feature = "lab")]
-mod scaling;
 mod tidy;
 
 use clap::{Args, Parser};
@@ -37,12 +33,6 @@ enum Tool {
         /// Only says whether it is stale
         #[arg(long)]
         check: bool,
-    },
-    /// Every lock in sections of every length, and as one of many, on every large simulated machine; an hour and a half
-    Matrix {
-        /// Only this machine
-        #[arg(long, value_name = "NAME")]
-        machine: Option<String>,
     },
     /// The TLA+ models of proof/spec/, each with the outcome that it must have
     Models {
@@ -65,12 +55,6 @@ enum Tool {
     /// Other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
     /// [--only NAME,...] [--rounds N | --check] [--lock NAME | --profiles]
     Programs(Words),
-    /// The flagship on simulated machines, against what is on record
-    Scaling {
-        /// Records it anew
-        #[arg(long)]
-        write: bool,
-    },
 }
 
 /// What a tool reads itself.
@@ -99,14 +83,10 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
         Tool::Mutants { locks } => mutants::run(root, &locks),
         Tool::Patched(options) => patched::run(root, &options),
         #[cfg(feature = "lab")]
-        Tool::Matrix { machine } => matrix::run(root, machine.as_deref()),
-        #[cfg(feature = "lab")]
         Tool::Programs(Words { words }) => programs::run(root, &words),
-        #[cfg(feature = "lab")]
-        Tool::Scaling { write } => scaling::run(root, write),
-        // These run locks or draw figures: the tools are built anew with what that needs.
+        // It runs locks: the tools are built anew with what that needs.
         #[cfg(not(feature = "lab"))]
-        Tool::Matrix { .. } | Tool::Programs(_) | Tool::Scaling { .. } => {
+        Tool::Programs(_) => {
             let mut cargo = command::cargo(root);
             command::succeed(
                 cargo.args(["run", "--quiet", "--package", "xtask", "--"]).args(std::env::args_os().skip(1)),

@@ -4,8 +4,6 @@ use crate::row::Row;
 use crate::wording;
 use fnv::FnvHasher;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::collections::BTreeSet;
 use std::hash::Hasher;
 
 /// The machine, the program and the moment of a measurement.
@@ -108,20 +106,6 @@ impl Fingerprint {
         }
         format!("{}: {}", self.machine, parts.join(", "))
     }
-
-    /// What the machine and the program were then, in this fingerprint, and are `now`, where that differs. Two
-    /// measurements of one machine differ in the moment and the load, so these do not count.
-    pub fn differences(&self, now: &Fingerprint) -> Vec<String> {
-        let lasting = |of: &Fingerprint| {
-            let of = Fingerprint { load_average: None, date: String::new(), ..of.clone() };
-            serde_json::to_value(of).expect("strings and numbers always have a JSON form")
-        };
-        let (then, now) = (lasting(self), lasting(now));
-        let fields = [&then, &now].into_iter().filter_map(Value::as_object).flat_map(|fields| fields.keys());
-        let fields: BTreeSet<&str> = fields.map(String::as_str).collect();
-        let differ = fields.into_iter().filter(|field| then[*field] != now[*field]);
-        differ.map(|field| format!("{field} was {} and is {}", then[field], now[field])).collect()
-    }
 }
 
 /// FNV-1a of a text: the same on every machine and in every version of the language.
@@ -170,21 +154,6 @@ mod tests {
     #[test]
     fn the_hash_is_fnv_1a() {
         assert_eq!((hash("").as_str(), hash("a").as_str()), ("cbf29ce484222325", "af63dc4c8601ec8c"), "as published");
-    }
-
-    #[test]
-    fn the_moment_is_no_difference_and_the_kernel_is_one() {
-        let then = Fingerprint { kernel: "6.1".into(), date: "before".into(), ..Fingerprint::default() };
-        let later = Fingerprint { date: "after".into(), load_average: Some(2.0), ..then.clone() };
-        assert_eq!(then.differences(&later), Vec::<String>::new());
-        let simulation = Some(Simulation { machine: "m1".into(), ..Simulation::default() });
-        let other = Fingerprint { kernel: "6.2".into(), simulation, ..later };
-        let differences = then.differences(&other);
-        assert_eq!(differences[0], r#"kernel was "6.1" and is "6.2""#);
-        assert!(
-            differences.len() == 2 && differences[1].starts_with("simulation was null and is {"),
-            "{differences:?}"
-        );
     }
 
     #[test]

@@ -11,13 +11,11 @@
 //!        -> compare      two files, whether they differ
 //!        -> board        arranged -> run_tables, wait_tables, findings -> closing     what a run ends with
 //!        -> inputs       files of a report -> findings, plotting, timeline -> document -> html, drawing, markdown
-//!        -> check        measured and simulated, how far apart they are
 //!        -> explain      where simulated time goes
 //! ```
 
 pub mod board;
 pub mod catalogue;
-pub mod check;
 mod closing;
 pub mod compare;
 pub mod date;

@@ -19,27 +19,22 @@ const ROUNDS: usize = 10;
 /// What helps where others have used the machine.
 const QUIETER: &str = "measure again while nothing else runs here";
 
-/// What to do, and a command that can be typed as it stands. `command` made the run, of so many rounds. `None` of a part of
-/// a sweep, which says nothing alone.
+/// What to do, and a command that can be typed as it stands. `command` made the run, of so many rounds. `None` of a
+/// run that is not whole.
 pub(super) fn next(command: &str, rounds: usize, kept: Storage, is_disturbed: bool) -> Option<(&'static str, String)> {
     let words = words(command);
-    if kept == Storage::Partial {
-        return Some(("finish the run", line(&words) + " --resume"));
-    }
-    if words.iter().any(|word| word == "--shard") {
-        return None;
-    }
     let with_rounds = |words: &[String]| format!("{} --rounds {}", line(words), ROUNDS.max(rounds));
     // A timeline is of one run.
     let again = ["--rounds", "--seeds", "--trace"].iter().fold(words.clone(), |words, flag| without(words, flag));
     Some(match kept {
+        Storage::Partial => return None,
         Storage::File(file) if rounds >= ROUNDS && !is_disturbed => {
             ("measure again after your change, and compare", comparison(words, file))
         }
         Storage::File(_) => {
             (if is_disturbed { QUIETER } else { "run more rounds to see small differences" }, with_rounds(&again))
         }
-        _ => {
+        Storage::Nowhere => {
             let reason = if is_disturbed { QUIETER } else { "run more rounds, and keep them for `ondeck compare`" };
             (reason, with_rounds(&without(without_file(again), "--format")) + " --out FILE.csv")
         }
@@ -143,13 +138,6 @@ mod tests {
         assert!(after("ondeck bench --out x.d/res", 12, Storage::File("x.d/res")).ends_with("x.d/res x.d/res-after"));
         let (reason, again) = next(command, 12, Storage::File("./a b.csv"), true).unwrap();
         assert!(reason.contains("nothing else runs") && again.ends_with("--report p.html --rounds 12"), "{again}");
-    }
-
-    #[test]
-    fn a_part_is_gone_on_from_and_a_shard_waits_for_the_others() {
-        let command = "ondeck sim --machine m1 --shard 2/3 --out 2.csv";
-        assert_eq!(after(command, 1, Storage::Partial), format!("{command} --resume"));
-        assert_eq!(next(command, 1, Storage::File("2.csv"), false), None);
     }
 
     #[test]

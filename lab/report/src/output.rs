@@ -9,7 +9,7 @@ mod partial;
 mod place;
 
 pub use file::{OutFile, fingerprint_path};
-pub use partial::{EarlierRuns, FAILED, about_earlier};
+pub use partial::PartialFile;
 
 use crate::fingerprint::{Fingerprint, hash};
 use crate::row::{COLUMNS, RUN_FIELDS, Row};
@@ -23,8 +23,6 @@ use std::path::{Path, PathBuf};
 pub enum Format {
     /// Header and one line per row.
     Csv,
-    /// The lines of the rows alone: what is to follow a file that has the header.
-    CsvRows,
     /// One object with `fingerprint`, `command`, `warnings` and `rows`.
     Json,
 }
@@ -104,8 +102,7 @@ impl Results {
     /// The text of a result file.
     pub fn to_text(&self, format: Format) -> String {
         match format {
-            Format::Csv => COLUMNS.join(",") + "\n" + &csv_rows(&self.rows),
-            Format::CsvRows => csv_rows(&self.rows),
+            Format::Csv => csv_header() + &csv_rows(&self.rows),
             Format::Json => json_text(self),
         }
     }
@@ -116,11 +113,11 @@ impl Results {
         json_text(&SidecarFile { fingerprint, command, warnings, rows_hash: Some(rows_hash(&self.rows)) })
     }
 
-    /// Writes the results to the file; with CSV of either kind, also their fingerprint beside it.
+    /// Writes the results to the file; with CSV, also their fingerprint beside it.
     pub fn write(&self, file: &OutFile, format: Format) -> Result<(), String> {
         file.replace(self.to_text(format).as_bytes())?;
         match format {
-            Format::Csv | Format::CsvRows => file.replace_beside(self.fingerprint_text().as_bytes()),
+            Format::Csv => file.replace_beside(self.fingerprint_text().as_bytes()),
             Format::Json => Ok(()),
         }
     }
@@ -130,6 +127,10 @@ fn json_text<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("strings and numbers always have a JSON form");
     text.push('\n');
     text
+}
+
+fn csv_header() -> String {
+    COLUMNS.join(",") + "\n"
 }
 
 fn csv_rows(rows: &[Row]) -> String {

@@ -69,9 +69,6 @@ pub struct Row {
     /// All waits by their length in nanoseconds, of a workload that is about them. Not in the files.
     #[serde(skip)]
     pub waits: Option<Histogram>,
-    /// Of a measured run that was to find the machine at a certain pace: whether it did not. Not in the files.
-    #[serde(skip)]
-    pub is_off_pace: bool,
 }
 
 /// Time of all threads in the measured window of a row, by what it was spent on.

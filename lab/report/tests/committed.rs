@@ -28,14 +28,14 @@ fn every_fingerprint_is_that_of_its_rows() {
         assert!(results.fingerprint.is_some() && doubts.is_empty(), "{doubts:?}");
         n += 1;
     }
-    assert!(n > 10, "{n} fingerprints");
+    assert!(n > 5, "{n} fingerprints");
 }
 
 /// Each directory as one page: nobody lays more files over each other.
 #[test]
 fn a_page_of_them_has_less_than_300_kilobytes() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for directory in ["testdata", "../../results/epyc-2c-vm", "../../results/sim"] {
+    for directory in ["testdata", "../../results/epyc-2c-vm"] {
         let mut files = files_below(&here.join(directory));
         files.retain(|file| file.extension().is_some_and(|extension| extension == "csv"));
         let Inputs { sources, traces } = Inputs::read(&files).unwrap();

@@ -1,7 +1,6 @@
 //! Files with any rows, or none: everything that is made of them is made, whatever their figures are.
 
 use ondeck_report::catalogue::Catalogue;
-use ondeck_report::check::Check;
 use ondeck_report::compare::compare;
 use ondeck_report::document::Document;
 use ondeck_report::drawing::pictures;
@@ -76,13 +75,12 @@ prop_compose! {
         (seconds, ops) in (figure(), prop::option::of(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()])),
         f in prop::collection::vec(figure(), 13),
         at_least in prop_oneof![3 => Just(""), 1 => Just("wait_p99_ns ops_per_s"), 1 => Just(" x ")],
-        is_off_pace in prop::bool::weighted(0.1),
     ) -> Row {
         Row {
             platform: platform.into(), machine: machine.into(), workload: workload.into(), lock: lock.into(), threads, round,
             seconds: seconds.unwrap_or(0.1), ops, ops_per_s: f[0], ns_per_op: f[1], cpus: f[2], ctx_switches_per_s: f[3],
             jain: f[4], min_share: f[5], wait_p50_ns: f[6], wait_p99_ns: f[7], wait_p999_ns: f[8], wait_max_ns: f[9],
-            streak_p90_ns: f[10], starve_p90_ns: f[11], starve_max_ns: f[12], at_least: at_least.into(), is_off_pace,
+            streak_p90_ns: f[10], starve_p90_ns: f[11], starve_max_ns: f[12], at_least: at_least.into(),
             ..Row::default()
         }
     }
@@ -133,7 +131,7 @@ fn report(sources: &[Source]) {
     assert!(size < 20 << 20, "{size}");
 }
 
-/// What a run ends with, and `ondeck check`.
+/// What a run ends with.
 fn end(source: &Source) {
     let board = source.board(&catalogue());
     for width in [1, 80] {
@@ -141,9 +139,6 @@ fn end(source: &Source) {
             summary(&board, &source.results, kept, width);
         }
         explain::tables(&source.results.rows, width);
-        let check =
-            Check::new(&source.results.rows, source.results.rows.len() as u32).with_warnings(&source.results.warnings);
-        let _ = (check.text(width), check.sentences(), check.verdict());
     }
 }
 

@@ -1,17 +1,13 @@
 //! What the steps of a lock cost on this machine: pauses, reads of clocks, system calls, wakes, moves of cache lines.
 //!
-//! These are the figures that decide how long a lock should spin before it sleeps, and what a simulated machine must
-//! charge to resemble this one. Each is the median of several rounds; the extremes stand beside it, because on a
+//! These are the figures that decide how long a lock should spin before it sleeps. Each is the median of several rounds; the extremes stand beside it, because on a
 //! machine with neighbours they differ more than the median.
 
-mod kernel;
-pub mod machine_file;
 mod measures;
-mod ways;
 
 use crate::execution::Execution;
 use crate::noise::{FIRST_LOOKS_NS, Pace, PacedSample};
-use measures::{LINE_TRANSFER, MEASURES, Measure, line_transfer};
+use measures::{LINE_TRANSFER, MEASURES, Measure};
 use ondeck_core::Hardware;
 use ondeck_report::noise::SLOW;
 use ondeck_report::stats::median;
@@ -49,7 +45,7 @@ impl Time {
 /// What one thing costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// Name in the machine file.
+    /// Its name.
     pub name: &'static str,
     /// What was measured, in one line.
     pub what: &'static str,
@@ -57,40 +53,11 @@ pub struct Cost {
     pub time: Time,
 }
 
-/// What two CPUs share, as far as the system says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shared {
-    /// They are hardware threads of one core.
-    Core,
-    /// They are in one socket, or the system does not say.
-    Socket,
-    /// Nothing but the memory.
-    Nothing,
-}
-
-impl Shared {
-    fn of(first: u32, second: u32) -> Shared {
-        let number = |cpu: u32, what: &str| {
-            let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/{what}");
-            std::fs::read_to_string(path).ok()?.trim().parse::<i64>().ok()
-        };
-        let differ = |what: &str| matches!((number(first, what), number(second, what)), (Some(a), Some(b)) if a != b);
-        let is_known = number(first, "core_id").is_some();
-        match (differ("physical_package_id"), differ("core_id")) {
-            (true, _) => Shared::Nothing,
-            (false, false) if is_known => Shared::Core,
-            _ => Shared::Socket,
-        }
-    }
-}
-
 /// What one move of a cache line between two cores costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineTransfer {
     /// The two cores.
     pub cores: (u32, u32),
-    /// How near they are.
-    pub shared: Shared,
     /// From a write on one core until the other has read it.
     pub time: Time,
 }
@@ -118,7 +85,7 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
     let measures = measures(&cores, &chosen);
     let mut rounds: Vec<Vec<PacedSample<f64>>> = measures.iter().map(|_| Vec::with_capacity(ROUNDS)).collect();
     let total = ROUNDS * measures.len();
-    let mut pace = Pace::new(None, FIRST_LOOKS_NS, PATIENCE_NS, stop);
+    let mut pace = Pace::new(FIRST_LOOKS_NS, PATIENCE_NS, stop);
     // Each round has everything once. A machine that is slow for a moment is so in one round of many measures, and not in
     // all rounds of one.
     for done in 0..total {
@@ -134,7 +101,7 @@ pub fn calibrate(stop: &AtomicBool, on_progress: &mut dyn FnMut(&str, usize, usi
     for ((measure, cores), rounds) in measures.into_iter().zip(rounds).filter(|(_, rounds)| rounds.len() == ROUNDS) {
         let Some(time) = Time::of(&worth_keeping(&rounds)) else { continue };
         if measure.name == LINE_TRANSFER.name {
-            calibration.line_transfers.push(LineTransfer { cores, shared: Shared::of(cores.0, cores.1), time });
+            calibration.line_transfers.push(LineTransfer { cores, time });
         } else {
             calibration.costs.push(Cost { name: measure.name, what: measure.what, time });
         }
@@ -153,13 +120,6 @@ fn worth_keeping(rounds: &[PacedSample<f64>]) -> Vec<f64> {
 fn measures(cores: &[u32], pairs: &[(u32, u32)]) -> Vec<(&'static Measure, (u32, u32))> {
     let on_cores = MEASURES.iter().filter_map(|measure| Some((measure, measure.cores(cores)?)));
     on_cores.chain(pairs.iter().map(|pair| (&LINE_TRANSFER, *pair))).collect()
-}
-
-/// What a cache line takes now from the first core to the second, in nanoseconds; `None` if there is only one, or threads
-/// cannot be put there.
-pub(crate) fn line_ns_now() -> Option<f64> {
-    let cores = Hardware::cores();
-    line_transfer(*cores.first()?, *cores.get(1)?).ok()
 }
 
 fn all_pairs(cores: &[u32]) -> Vec<(u32, u32)> {
@@ -256,7 +216,7 @@ mod tests {
     #[test]
     fn the_table_names_every_figure() {
         let time = Time { ns: 43.2, low_ns: 43.0, high_ns: 50.0 };
-        let transfer = LineTransfer { cores: (0, 1), shared: Shared::Socket, time };
+        let transfer = LineTransfer { cores: (0, 1), time };
         let cost = Cost { name: "pause", what: "one PAUSE", time };
         let few = Calibration { costs: vec![cost], line_transfers: vec![transfer.clone()], pairs: 1 };
         let text = few.table(120);

@@ -6,7 +6,6 @@
 use crate::bench_lock::{BenchLock, BenchLockVisitor};
 use crate::busy_loops::BusyLoops;
 use crate::conditions::{Conditions, End};
-use crate::earlier;
 use crate::execution::Execution;
 use crate::noise::{FIRST_LOOKS_NS, LAST_SPAN_NS, Load, Pace, SPAN_NS};
 use crate::plan::{Failure, Outcome, PartialRun, Pin, Plan, Point, Progress};
@@ -30,59 +29,40 @@ pub const DEFAULT_SECONDS: f64 = 0.15;
 pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun> {
     check(plan)?;
     let loops = BusyLoops::start(plan.load).map_err(Failure::Plan)?;
-    if plan.load > 0 {
+    let mut pace = if plan.load > 0 {
         on_progress(Progress::Warning(ondeck_report::noise::busy_loops(plan.load)));
-        return run_at(&mut Pace::unasked(stop), &loops, plan, stop, on_progress);
-    }
-    let planned_ns = planned_ns(plan);
-    // Beside busy neighbours it takes half as long again at most.
-    let mut pace = Pace::new(None, FIRST_LOOKS_NS.min(planned_ns / 4), planned_ns / 2, stop);
-    let outcome = run_at(&mut pace, &loops, plan, stop, on_progress);
-    pace.changed().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
-    outcome
-}
-
-/// The same, with each point measured at this pace.
-pub(crate) fn run_at(
-    pace: &mut Pace,
-    loops: &BusyLoops,
-    plan: &Plan,
-    stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(Progress),
-) -> Result<Outcome, PartialRun> {
-    check(plan)?;
-    let done = finished(plan)?;
-    earlier::tell(&done, on_progress);
+        Pace::unasked(stop)
+    } else {
+        let planned_ns = (planned_seconds(plan) * 1e9) as u64;
+        // Beside busy neighbours it takes half as long again at most.
+        Pace::new(FIRST_LOOKS_NS.min(planned_ns / 4), planned_ns / 2, stop)
+    };
     points::explain::<Hardware>(&plan.points, on_progress);
     let cores = if plan.pin == Pin::Alternate { Hardware::cores() } else { Vec::new() };
     let machine = this_machine::fingerprint().beside(plan.load).machine;
     let setting = Setting { plan, machine: &machine, cores: &cores, stop };
     let total = plan.points.iter().map(points::n_rows::<Hardware>).sum::<usize>() * plan.rounds as usize;
-    let mut load = Load::new(loops);
-    let measure = |round, point: &Point| pace.rows(|| setting.measure(round, point));
-    let rows = collect(plan, done, measure, &mut |rows, done| {
+    let mut load = Load::new(&loops);
+    let measure = |round, point: &Point| Ok(pace.measure(|| setting.measure(round, point))?.value);
+    let rows = collect(plan, measure, &mut |rows, done| {
         for (row, done) in rows.iter().zip(done + 1..) {
             on_progress(Progress::Row { row, done, total });
         }
         load.judge(SPAN_NS).into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     });
     load.judge(LAST_SPAN_NS).into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
+    pace.changed().into_iter().for_each(|warning| on_progress(Progress::Warning(warning)));
     rows.map(|rows| Outcome { rows, timeline: None })
 }
 
-/// Measures each point in each round that is not done and tells of its rows, and how many there were before.
+/// Measures each point in each round and tells of its rows, and how many there were before.
 fn collect(
     plan: &Plan,
-    done: Vec<Option<Vec<Row>>>,
     mut measure: impl FnMut(u32, &Point) -> Result<Vec<Row>, End>,
     on_point: &mut dyn FnMut(&[Row], usize),
 ) -> Result<Vec<Row>, PartialRun> {
     let mut rows = Vec::new();
-    for ((round, point), done) in order(plan).into_iter().zip(done) {
-        if let Some(done) = done {
-            rows.extend(done);
-            continue;
-        }
+    for (round, point) in order(plan) {
         let measured = match measure(round, point) {
             Ok(measured) => measured,
             Err(End::Interrupted) => break,
@@ -168,8 +148,7 @@ fn order(plan: &Plan) -> Vec<(u32, &Point)> {
 /// Refuses a plan that cannot be run. [`run`] begins with this.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     plan.check_seconds(MIN_SECONDS)?;
-    points::check::<Hardware>(&plan.points)?;
-    finished(plan).map(|_| ())
+    points::check::<Hardware>(&plan.points)
 }
 
 /// Length of the windows.
@@ -183,31 +162,13 @@ pub fn planned_seconds(plan: &Plan) -> f64 {
     windows * seconds(plan) * f64::from(plan.rounds)
 }
 
-/// The same in nanoseconds.
-pub(crate) fn planned_ns(plan: &Plan) -> u64 {
-    (planned_seconds(plan) * 1e9) as u64
-}
-
-/// What the earlier run has of each measurement, in [`order`].
-fn finished(plan: &Plan) -> Result<Vec<Option<Vec<Row>>>, Failure> {
-    earlier::assign::<Hardware>(order(plan).into_iter(), &plan.earlier)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::workload::Kind;
 
     fn plan(points: &[(&str, &str, u32)]) -> Plan {
-        Plan {
-            points: Point::all(points),
-            rounds: 2,
-            seconds: Some(0.02),
-            seed: 1,
-            pin: Pin::Alternate,
-            load: 0,
-            earlier: Vec::new(),
-        }
+        Plan { points: Point::all(points), rounds: 2, seconds: Some(0.02), seed: 1, pin: Pin::Alternate, load: 0 }
     }
 
     #[test]
@@ -278,28 +239,6 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_has_finished_is_not_measured_again() {
-        let plan = plan(&[("solo", "std", 1), ("spike", "pthread", 2), ("solo", "tas", 1)]);
-        let run = |plan: &Plan| {
-            let mut told = (Vec::new(), Vec::new());
-            let rows = run(plan, &AtomicBool::new(false), &mut |progress| match progress {
-                Progress::Row { done, .. } => told.0.push(done),
-                Progress::Warning(text) => told.1.push(text),
-            });
-            (rows.unwrap().rows, told)
-        };
-        let (whole, _) = run(&plan);
-        let earlier: Vec<Row> = whole[..5].iter().map(|row| Row { ops: Some(77), ..row.clone() }).collect();
-        let (rows, (done, warnings)) = run(&Plan { earlier: earlier.clone(), ..plan.clone() });
-        assert_eq!((&rows[..5], rows.len(), done), (&earlier[..], 10, (6..=10).collect()));
-        assert!(warnings.iter().any(|text| text.starts_with("the rows of 3 of 6 measurements")), "{warnings:?}");
-        let key = |row: &Row| (row.workload.clone(), row.lock.clone(), row.threads, row.round);
-        assert!(rows.iter().map(key).eq(whole.iter().map(key)), "in the same order");
-        let other = vec![Row { lock: "mcs".into(), ..earlier[0].clone() }];
-        assert!(check(&Plan { earlier: other, ..plan }).unwrap_err().to_string().contains("with mcs"));
-    }
-
-    #[test]
     fn a_failure_leaves_the_rows_before_it() {
         let plan = Plan { rounds: 3, ..plan(&[("solo", "std", 1), ("spike", "std", 2)]) };
         let failure = Failure::Plan("anything".into());
@@ -309,7 +248,7 @@ mod tests {
         };
         let mut told = Vec::new();
         let on_point = &mut |rows: &[Row], before| told.push((rows[0].round, before));
-        let cut = collect(&plan, vec![None; 6], measure, on_point).unwrap_err();
+        let cut = collect(&plan, measure, on_point).unwrap_err();
         assert_eq!((cut.rows.len(), told), (3, vec![(0, 0), (0, 1), (1, 2)]));
         assert_eq!(*cut.failure, failure);
     }

@@ -1,6 +1,6 @@
 //! Measures locks, on this machine and on simulated ones: workloads, drivers, calibration.
 //!
-//! The program `ondeck` uses it for `bench`, `sim`, `check` and `calibrate`. Begin with [`Plan`](plan::Plan), what is to be measured;
+//! The program `ondeck` uses it for `bench`, `sim` and `calibrate`. Begin with [`Plan`](plan::Plan), what is to be measured;
 //! [`WorkloadSpec`](workload::WorkloadSpec), what the threads do; [`LockSpec`](lock::LockSpec), with which lock.
 //!
 //! [`driver::run`] carries out a plan and gives rows. A row is what one lock did in one workload at one thread count in
@@ -10,11 +10,9 @@
 pub mod bench_lock;
 pub mod busy_loops;
 pub mod calibrate;
-pub mod check;
 mod conditions;
 mod condvars;
 pub mod driver;
-mod earlier;
 pub mod execution;
 mod failure;
 pub mod lock;

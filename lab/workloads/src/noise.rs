@@ -13,7 +13,6 @@ use crate::busy_loops::BusyLoops;
 use crate::execution::{Execution, Hardware};
 use ondeck_core::Platform;
 use ondeck_report::noise::{PACE_CHANGED, SLOW, TOO_LOW};
-use ondeck_report::row::Row;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
 
@@ -145,8 +144,6 @@ type Ask<'a> = Box<dyn FnMut(usize, f64) -> Option<f64> + 'a>;
 
 /// Lets something be measured while the CPUs are as fast as they usually can be, as long as it has time to wait for that.
 pub(crate) struct Pace<'a> {
-    /// What one CPU at least has to take, if it matters: all CPUs may be slower than at another time.
-    wanted_ns: Option<f64>,
     /// What was seen of each CPU that is asked, sorted. They differ where cores do.
     seen: Vec<Vec<f64>>,
     /// Nanoseconds that may still be spent on waiting, and on measuring again.
@@ -170,12 +167,12 @@ pub(crate) struct PacedSample<T> {
 impl<'a> Pace<'a> {
     /// Looks for `looks_ns` how fast the CPUs can be. It may wait for `left_ns`, or for what `ONDECK_PATIENCE_S` says if that
     /// is less.
-    pub(crate) fn new(wanted_ns: Option<f64>, looks_ns: u64, left_ns: u64, stop: &'a AtomicBool) -> Self {
+    pub(crate) fn new(looks_ns: u64, left_ns: u64, stop: &'a AtomicBool) -> Self {
         let cores = cpus_to_ask();
         let seen = vec![Vec::new(); cores.len()];
         let ask: Ask = Box::new(move |place, until_ns| pace_on(cores[place], until_ns));
         let left_ns = left_ns.min(most_patience_ns());
-        let mut pace = Pace { wanted_ns, seen, left_ns, worst_ns: 0.0, ask, measured: 0, off_pace: 0, stop };
+        let mut pace = Pace { seen, left_ns, worst_ns: 0.0, ask, measured: 0, off_pace: 0, stop };
         let until_ns = Hardware::now_ns() + looks_ns;
         while Hardware::now_ns() < until_ns && !stop.load(Relaxed) {
             pace.look(|_| 0.0);
@@ -185,31 +182,7 @@ impl<'a> Pace<'a> {
 
     /// Asks no CPU and waits for nothing, where loops beside the measurement are what makes CPUs slow.
     pub(crate) fn unasked(stop: &'a AtomicBool) -> Self {
-        Pace { seen: Vec::new(), ..Pace::new(None, 0, 0, stop) }
-    }
-
-    /// If no CPU was seen to be as wanted, what the fastest takes; what is wanted is then forgotten, as it will not come.
-    pub(crate) fn mismatch(&mut self) -> Option<f64> {
-        let wanted = self.wanted_ns?;
-        let usual = self.seen.iter().filter_map(|seen| usual(seen));
-        if usual.clone().any(|usual| is_alike(usual, wanted)) {
-            return None;
-        }
-        let fastest = usual.reduce(f64::min)?;
-        self.wanted_ns = None;
-        Some(fastest)
-    }
-
-    /// A complaint if measurements did not find the pace that was wanted.
-    pub(crate) fn missed(&self, wanted_ns: f64) -> Option<String> {
-        (self.off_pace > 0).then(|| {
-            format!(
-                "in {} of {} measurements, the machine ran at another speed than when it was calibrated: a unit of work took \
-                 up to {:.2} ns, not {wanted_ns:.2}. They were repeated while there was time for it, and do not count. \
-                 The cause may be a busy neighbour on the same core, or the clock frequency.",
-                self.off_pace, self.measured, self.worst_ns
-            )
-        })
+        Pace { seen: Vec::new(), ..Pace::new(0, 0, stop) }
     }
 
     /// A complaint if the pace changed during the run.
@@ -223,18 +196,6 @@ impl<'a> Pace<'a> {
                 self.off_pace, self.measured, self.worst_ns
             )
         })
-    }
-
-    /// Gives it so much more time.
-    pub(crate) fn add_time(&mut self, ns: u64) {
-        self.left_ns += ns;
-    }
-
-    /// The rows that `measure` gives, as [`measure`](Pace::measure) has it; each knows whether it was at the pace.
-    pub(crate) fn rows<E>(&mut self, measure: impl FnMut() -> Result<Vec<Row>, E>) -> Result<Vec<Row>, E> {
-        let PacedSample { value: mut rows, is_at_pace } = self.measure(measure)?;
-        rows.iter_mut().for_each(|row| row.is_off_pace = !is_at_pace);
-        Ok(rows)
     }
 
     /// Waits for the pace and measures, and does both again if the pace was lost meanwhile, until the time is over. `measure`
@@ -273,8 +234,7 @@ impl<'a> Pace<'a> {
     fn is_at_pace(&mut self) -> bool {
         let now = self.look(|seen| usual(seen).unwrap_or(0.0) * SLOW);
         let slow = now.iter().zip(&self.seen).filter(|(now, seen)| is_slow(**now, seen)).count();
-        let is_as_wanted = |wanted: f64| now.iter().flatten().any(|now| is_alike(*now, wanted));
-        let is_at_pace = slow <= self.seen.len() / ONE_MAY_BE_SLOW_OF && self.wanted_ns.is_none_or(is_as_wanted);
+        let is_at_pace = slow <= self.seen.len() / ONE_MAY_BE_SLOW_OF;
         if !is_at_pace {
             self.worst_ns = now.into_iter().flatten().fold(self.worst_ns, f64::max);
         }
@@ -308,10 +268,6 @@ fn usual(seen: &[f64]) -> Option<f64> {
 
 fn is_slow(now: Option<f64>, seen: &[f64]) -> bool {
     now.zip(usual(seen)).is_some_and(|(now, usual)| now > usual * SLOW)
-}
-
-fn is_alike(one: f64, other: f64) -> bool {
-    one.max(other) <= one.min(other) * SLOW
 }
 
 /// As many as may run at once, from all over those that we may use.
@@ -351,14 +307,12 @@ mod tests {
     #[test]
     fn a_changing_pace_is_told() {
         let mut pace = pace(0, &[1.0, 1.0, 1.0, 2.0, 1.0]);
-        assert_eq!((measure(&mut pace), pace.changed(), pace.missed(1.0)), ((1, true), None, None));
+        assert_eq!((measure(&mut pace), pace.changed()), ((1, true), None));
         assert_eq!(measure(&mut pace), (1, false));
         let text = pace.changed().unwrap();
         assert!(
             text.contains("in 1 of 2 measurements, a unit of work took up to 2.00 ns, and 1.00 ns") && is_noise(&text)
         );
-        let text = pace.missed(1.25).unwrap();
-        assert!(text.starts_with("in 1 of 2 measurements, ") && text.contains(" up to 2.00 ns, not 1.25."), "{text}");
     }
 
     fn books(at_s: u64, busy_s: f64, stolen_s: f64, ours_s: f64) -> UsageSnapshot {
@@ -406,7 +360,6 @@ mod tests {
             Some(last)
         };
         Pace {
-            wanted_ns: None,
             seen: vec![vec![1.0; 50]],
             left_ns,
             worst_ns: 0.0,
@@ -446,14 +399,12 @@ mod tests {
     }
 
     #[test]
-    fn time_runs_out_and_can_be_added() {
+    fn time_runs_out() {
         let mut never = pace(3 * LOOK_AGAIN_NS, &[2.0]);
         let began_ns = Hardware::now_ns();
         assert_eq!(measure(&mut never), (1, false));
         assert!(Hardware::now_ns() - began_ns >= 3 * LOOK_AGAIN_NS);
         assert_eq!((never.left_ns, never.worst_ns), (0, 2.0));
-        never.add_time(5);
-        assert_eq!(never.left_ns, 5);
         // What is measured in vain takes of it.
         let mut lost = pace(2 * LOOK_AGAIN_NS, &[1.0, 2.0, 1.0, 2.0]);
         let mut times = 0;
@@ -529,21 +480,8 @@ mod tests {
     }
 
     #[test]
-    fn another_pace_may_be_wanted_and_may_never_come() {
-        let with = |wanted, usual, now: f64| {
-            let ask: Ask = Box::new(move |_, _| Some(now));
-            let mut pace = Pace { wanted_ns: Some(wanted), seen: vec![vec![usual; 20]], ask, ..pace(0, &[]) };
-            (pace.is_at_pace(), pace.mismatch(), pace.is_at_pace())
-        };
-        assert_eq!(with(1.0, 1.1, 1.1), (true, None, true));
-        assert_eq!(with(1.0, 2.0, 2.0), (false, Some(2.0), true), "all are slower than wanted");
-        assert_eq!(with(2.0, 1.0, 1.0), (false, Some(1.0), true), "or faster");
-        assert_eq!(with(2.0, 1.0, 2.0), (false, Some(1.0), false), "it would be right by chance");
-    }
-
-    #[test]
     fn every_machine_has_a_pace() {
-        let pace = Pace::new(None, FIRST_LOOKS_NS, 0, &GO_ON);
+        let pace = Pace::new(FIRST_LOOKS_NS, 0, &GO_ON);
         assert_eq!(pace.seen.len(), cpus_to_ask().len());
         assert!(pace.seen.iter().all(|seen| usual(seen).is_none_or(|ns| ns.is_finite() && ns > 0.0)));
         assert!(pace.seen.iter().any(|seen| !seen.is_empty()) || cpus_to_ask().is_empty());

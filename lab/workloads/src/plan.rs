@@ -25,8 +25,6 @@ pub struct Plan {
     pub pin: Pin,
     /// How many other processes compute meanwhile, on hardware.
     pub load: u32,
-    /// Rows that an earlier run of the plan has finished, in its order; what they are of is not run again.
-    pub earlier: Vec<Row>,
 }
 
 /// One lock in one workload at one number of threads.

@@ -18,13 +18,9 @@ pub use ondeck_sim::machine::{Machine, origins};
 pub use ondeck_sim::timeline::{self, Timeline};
 pub use origin::{fingerprint, origin_line};
 
-use crate::calibrate::{calibrate, machine_file};
-use crate::earlier;
 use crate::plan::{Failure, Outcome, PartialRun, Plan, Progress};
 use crate::points;
-use crate::this_machine;
 use ondeck_sim::{Simulated, machine};
-use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 /// Shortest window. A simulated clock means something however short it is; what is shorter than this is over before the
@@ -39,7 +35,7 @@ pub const MAX_CORES: u32 = ondeck_sim::machine::MAX_CORES;
 
 /// What [`machine()`] accepts.
 pub fn accepted_machines() -> String {
-    format!("{}, a machine file (FILE.toml), or here", machine::builtin_names().join(", "))
+    format!("{}, or a machine file (FILE.toml)", machine::builtin_names().join(", "))
 }
 
 /// The machines that the program has, whole.
@@ -54,29 +50,11 @@ pub fn built_in_machines() -> Vec<Machine> {
 /// # Errors
 /// In one line with what is accepted.
 pub fn machine(name: &str, cores: Option<u32>) -> Result<Machine, String> {
-    let mut machine = match name {
-        "here" => machine_here(cores)?,
-        _ => machine::find(name, cores)?,
-    };
+    let mut machine = machine::find(name, cores)?;
     if let Some(cores) = cores {
         machine.name += &format!("-cores-{cores}");
     }
     Ok(machine)
-}
-
-/// This machine as it is measured now; `cores` as in [`machine::find`].
-fn machine_here(cores: Option<u32>) -> Result<Machine, String> {
-    let calibration = calibrate(&AtomicBool::new(false), &mut |_, _, _| ())?;
-    let machine = machine_of_text(&machine_file::text(&calibration, &this_machine::fingerprint()))?;
-    cores.map_or(Ok(machine.clone()), |n| machine.with_cores(n))
-}
-
-/// The machine that the text of a machine file describes, as [`machine_file`] writes it of this one.
-///
-/// # Errors
-/// In one line that says what is wrong with it.
-pub fn machine_of_text(text: &str) -> Result<Machine, String> {
-    machine::from_text("here", text)
 }
 
 /// Refuses a plan that cannot be run. [`run`] begins with this.
@@ -93,36 +71,23 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
         return refuse(format!("there are no {rounds} seeds from {seed} on; the last is {}", u64::MAX));
     }
     plan.check_seconds(MIN_SECONDS)?;
-    points::check::<Simulated>(points)?;
-    jobs::finished(plan).map(|_| ())
+    points::check::<Simulated>(points)
 }
 
 /// Runs `of`. Setting `stop` ends it early with the rows that are ready.
 ///
 /// # Errors
-/// The first failure in the order of the plan, whichever was seen first, with the rows before it and those that an earlier
-/// run has finished.
+/// The first failure in the order of the plan, whichever was seen first, with the rows before it.
 pub fn run(of: &MachinePlan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun> {
     let plan = &of.plan;
     check(plan)?;
-    let finished = jobs::finished(plan)?;
-    earlier::tell(&finished, on_progress);
     points::explain::<Simulated>(&plan.points, on_progress);
     let total = plan.points.iter().map(points::n_rows::<Simulated>).sum::<usize>() * plan.rounds as usize;
-    let mut done = plan.earlier.len();
-    jobs::run(of, finished, stop, &mut |rows| {
+    let mut done = 0;
+    jobs::run(of, stop, &mut |rows| {
         for row in rows {
             done += 1;
             on_progress(Progress::Row { row, done, total });
         }
     })
-}
-
-/// Which of `n_points` belong to shard `shard` of `n_shards`, counted from 1.
-///
-/// Blocks, because the rows of a block stand together in the whole file: so the files of all shards, one after the other,
-/// are the file of the whole. Every n-th point would spread the dear points better, but its rows would have to be woven.
-pub fn block(n_points: usize, shard: usize, n_shards: usize) -> Range<usize> {
-    let begin = |shard: usize| n_points * shard / n_shards;
-    begin(shard - 1)..begin(shard)
 }

@@ -1,6 +1,5 @@
 //! The words and flags. Their texts are the documentation that `--help` prints.
 
-mod check;
 mod files;
 mod kernel;
 mod pool;
@@ -9,8 +8,7 @@ mod stats;
 mod top;
 mod trial;
 
-use crate::choice::{self, DataArg, Locks, OutValue, PinArg, Shard, Threads, Workloads};
-pub(crate) use check::CheckArgs;
+use crate::choice::{self, DataArg, Locks, OutValue, PinArg, Threads, Workloads};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use kernel::KernelArgs;
@@ -51,12 +49,11 @@ pub(crate) enum Command {
     /// Simulate the same locks on a machine that you don't have
     ///
     /// Use it to see how locks behave with more cores, on another processor, or under another operating system. The
-    /// same command gives the same figures each time, on any computer (except without --machine, or with --machine
-    /// here). It uses all cores of this computer.
+    /// same command gives the same figures each time, on any computer. It uses all cores of this computer.
     ///
     /// Without --workload and --lock, it runs what `ondeck bench` runs. For std and other mutexes that are not ours, it
-    /// simulates our ports of them. A simulation can be wrong: `ondeck check` compares it with this machine, and
-    /// docs/validation.md with published measurements.
+    /// simulates our ports of them. A simulation can be wrong: docs/validation.md compares it with published
+    /// measurements.
     ///
     /// Example: ondeck sim --machine graviton3 --lock ondeck,std --threads 1,8,64
     Sim(SimArgs),
@@ -129,26 +126,14 @@ pub(crate) enum Command {
     },
     /// Measure what pauses, wake-ups and cache-line transfers cost on this machine
     ///
-    /// Use it to describe this machine for `ondeck sim`. It takes a few seconds and prints a table. With --out it also
-    /// writes a machine file, which `ondeck sim --machine FILE.toml` reads.
+    /// Use it to see how long a lock can spin before a sleep would have been cheaper, or to write a machine file for
+    /// `ondeck sim` by hand. It takes a few seconds and prints a table.
     ///
     /// It measures only while all CPUs are as fast as they can be. If something else makes them slow, such as a busy
     /// neighbour in a cloud, it waits for a quiet moment: up to 20 seconds in all.
     ///
-    /// Example: ondeck calibrate --out here.toml
-    Calibrate(CalibrateArgs),
-    /// Find out how far to believe `ondeck sim`, on this machine
-    ///
-    /// Use it before you trust a simulated figure. It calibrates this machine, and then measures and simulates the same
-    /// points in turn: ondeck and the mutexes in common use, from one thread to four for each CPU. The first sentence
-    /// says how often the simulation is right, and where not to believe it.
-    ///
-    /// A figure is right if it is within 15 % of the measured one. Close other programs first. It takes about three
-    /// minutes on 2 CPUs, and longer on more. If something makes the machine slow, such as a busy neighbour in a
-    /// cloud, it waits and measures again, and takes up to twice as long. Ctrl-C prints what there is so far.
-    ///
-    /// Example: ondeck check --report page.html
-    Check(CheckArgs),
+    /// Example: ondeck calibrate
+    Calibrate,
     /// Turn result files into a page with charts, pictures or tables
     ///
     /// Use it to look at results of `ondeck bench` and `ondeck sim`, or to show them to others. It also draws traces
@@ -271,8 +256,8 @@ pub(crate) struct RunArgs {
     /// The extension chooses the format, unless --format does. Any other extension gets CSV. With - the results go to
     /// standard output, and nothing else does.
     ///
-    /// FILE is written at the end, in one step. If the run fails, or ends by Ctrl-C or SIGTERM, the finished
-    /// measurements are in FILE.partial. The same command with --resume does the rest.
+    /// FILE is written at the end, in one step. Until then, FILE.partial has the finished measurements, as CSV. It stays
+    /// if the run fails or is interrupted, for example by Ctrl-C or SIGTERM.
     ///
     /// A CSV file has no place for the machine and the command. They are in FILE.fingerprint.json beside it, with a
     /// hash of the rows. A JSON file contains all of this.
@@ -280,17 +265,6 @@ pub(crate) struct RunArgs {
     /// A value of digits only is a number of units, as for --think. You may give --out twice, once for each meaning.
     #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
     pub(crate) out: Vec<OutValue>,
-
-    /// Continue an interrupted or failed run of the same command from FILE.partial
-    ///
-    /// The command must be the same but for --resume, on the same machine and with the same version of ondeck. Only the
-    /// missing measurements are run. FILE then has all rows, with a warning that an earlier run made some of them, and
-    /// FILE.partial is removed.
-    ///
-    /// If there is no FILE.partial, the run starts from the beginning. So a job that may be interrupted can always use
-    /// this flag. It needs --out FILE.
-    #[arg(long)]
-    pub(crate) resume: bool,
 
     /// Also write a page with charts: one HTML file, or - for standard output
     ///
@@ -375,13 +349,10 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
-    /// Machine to simulate: a name, a machine file, or `here`
-    /// [default: here.toml, if `ondeck calibrate` has written that on this machine]
+    /// Machine to simulate: a name, or a machine file
     ///
-    /// `ondeck list machines` has the names, and docs/machines.md describes machine files. `here` measures this machine
-    /// first. Measuring takes a few seconds and gives slightly different figures each time. To simulate exactly the
-    /// same machine again, write it to a file with `ondeck calibrate --out FILE.toml`, and use --machine FILE.toml.
-    #[arg(long, value_name = "NAME|FILE.toml|here")]
+    /// `ondeck list machines` has the names, and docs/machines.md describes machine files.
+    #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) machine: Option<String>,
 
     /// Simulate only N CPUs (hardware threads) of the machine
@@ -421,13 +392,6 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "S", value_parser = choice::simulated_seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
 
-    /// Compute only part i of n, for example to use several machines
-    ///
-    /// The CSV files of all parts, one after the other, are the CSV file of the whole. `cat` puts them together, as
-    /// only the first part has the header. docs/sweeps.md has recipes.
-    #[arg(long, value_name = "i/n", value_parser = choice::shard)]
-    pub(crate) shard: Option<Shard>,
-
     /// Show what the time of an operation is spent on, such as work, system calls or sleep
     ///
     /// There is a table for each workload and number of threads. Its rows are work, line transfer, queueing for lines,
@@ -455,13 +419,6 @@ pub(crate) enum FormatArg {
     Csv,
     /// The same rows, and the machine, the command and the warnings
     Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CalibrateArgs {
-    /// Machine file to write, in TOML, or - for standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,24 +5,20 @@ use crate::deliver::{Destination, command};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, plan};
 use crate::terminal::{displayed, say, stop_on_signal};
-use ondeck_report::output::{Format, Results};
+use ondeck_report::output::Results;
 use ondeck_report::wording::{counted, run_time};
 use ondeck_workloads::driver;
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::this_machine;
 
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
-    let out = Destination::new(&args.run, Format::Csv)?;
-    let mut plan = plan(args).map_err(Exit::Usage)?;
+    let out = Destination::new(&args.run)?;
+    let plan = plan(args).map_err(Exit::Usage)?;
     let fingerprint = this_machine::fingerprint().beside(plan.load);
-    let mut earlier = out.earlier(&fingerprint)?;
-    plan.earlier = std::mem::take(&mut earlier.rows);
-    driver::check(&plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
     say(&opening(&plan));
     notes(&args.run, Stage::hardware().cpus, &plan.points).iter().for_each(|note| say(&format!("warning: {note}")));
     let (Outcome { rows, .. }, warnings, end) =
-        displayed(stop_on_signal(), |stop, show| driver::run(&plan, stop, show));
-    let warnings = earlier.warnings_with(warnings);
+        displayed(stop_on_signal(), out.partial(), |stop, show| driver::run(&plan, stop, show));
     let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
     out.deliver(&plan.points, &results, end.is_ok())?;
     end

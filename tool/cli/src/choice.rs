@@ -133,26 +133,6 @@ impl From<NotifyArg> for Notify {
     }
 }
 
-/// The value of `--shard`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shard {
-    /// Which part, from 1.
-    pub(crate) part: usize,
-    /// Of how many.
-    pub(crate) parts: usize,
-}
-
-pub(crate) fn shard(text: &str) -> Result<Shard, String> {
-    let numbers = text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
-    match numbers {
-        Some((part, parts)) if (1..=parts).contains(&part) && parts <= MOST_SHARDS => Ok(Shard { part, parts }),
-        _ => Err(format!("accepted: i/n, with i from 1 to n and n from 1 to {MOST_SHARDS}")),
-    }
-}
-
-/// More parts than a sweep can have points.
-const MOST_SHARDS: usize = 1_000_000;
-
 pub(crate) fn cores(text: &str) -> Result<u32, String> {
     whole_number(text, 1, MAX_CORES)
 }
@@ -305,15 +285,6 @@ mod tests {
         assert_eq!(out("./60"), Ok(OutValue::File("./60".into())));
         assert!(out("99999999999").is_err());
         assert!(out("").is_err());
-    }
-
-    #[test]
-    fn shards_are_counted_from_one() {
-        assert_eq!(shard("1/1"), Ok(Shard { part: 1, parts: 1 }));
-        assert_eq!(shard("3/40"), Ok(Shard { part: 3, parts: 40 }));
-        for text in ["0/3", "4/3", "x", "", "1", "1/", "/3", "1/0", "-1/3", "1/3/5", "1/1000001"] {
-            assert!(shard(text).unwrap_err().contains("i from 1 to n"), "{text}");
-        }
     }
 
     #[test]

@@ -7,10 +7,9 @@ use crate::terminal::{as_typed, print, say, width};
 use ondeck_report::board::Board;
 use ondeck_report::catalogue::Catalogue;
 use ondeck_report::document::Document;
-use ondeck_report::fingerprint::Fingerprint;
 use ondeck_report::html::page;
 use ondeck_report::inputs::Source;
-use ondeck_report::output::{EarlierRuns, Format, OutFile, Results};
+use ondeck_report::output::{Format, OutFile, PartialFile, Results};
 use ondeck_report::wording::{counted, typed};
 use ondeck_report::{self as report, Storage};
 use ondeck_workloads::catalogue;
@@ -22,10 +21,6 @@ pub(crate) struct Destination<'a> {
     file: Option<(&'a Path, OutFile)>,
     page: Option<(&'a Path, OutFile)>,
     format: Option<FormatArg>,
-    /// What CSV is written as: with a header, or to follow a file that has one.
-    csv: Format,
-    /// Whether what an interrupted run has left is gone on from.
-    resume: bool,
 }
 
 /// The file that a flag names, known to be writable.
@@ -35,7 +30,7 @@ pub(crate) fn file_of<'a>(flag: &str, path: Option<&'a Path>) -> Result<Option<(
 }
 
 impl<'a> Destination<'a> {
-    pub(crate) fn new(args: &'a RunArgs, csv: Format) -> Result<Self, Exit> {
+    pub(crate) fn new(args: &'a RunArgs) -> Result<Self, Exit> {
         let mut file = file_of("--out", out_file(args).map_err(Exit::Usage)?)?;
         let page = file_of("--report", args.report.as_deref())?;
         if let (Some((_, results)), Some((path, _))) = (&file, &page)
@@ -52,7 +47,7 @@ impl<'a> Destination<'a> {
             // As without a file, but in the format that a file gets.
             (file, format) = (None, format.or(Some(FormatArg::Csv)));
         }
-        let destination = Destination { file, page, format, csv, resume: args.resume };
+        let destination = Destination { file, page, format };
         if destination.has_page_on_stdout() && (is_asked_for || destination.is_for_program()) {
             let what = "--report - and the results both go to standard output; use --out FILE for the results";
             return Err(Exit::Usage(what.to_string()));
@@ -61,30 +56,20 @@ impl<'a> Destination<'a> {
         Ok(destination)
     }
 
-    /// What an interrupted run has left is neither lost nor taken for granted.
+    /// What an interrupted run has left is not lost.
     fn check_left(&self) -> Result<(), Exit> {
-        let file = self.file.as_ref().map(|(_, file)| file).filter(|file| file.is_regular());
-        if self.resume && file.is_none() {
-            let what = "--resume needs --out FILE: it finishes the interrupted run that should have written that file";
-            return Err(Exit::Usage(what.to_string()));
-        }
-        match file.and_then(OutFile::left) {
-            Some(left) if !self.resume => Err(Exit::Usage(format!(
-                "--out: {} has rows of an interrupted run, which would be lost; use --resume to finish that run, or remove \
-                 that file",
+        match self.file.as_ref().and_then(|(_, file)| file.left()) {
+            Some(left) => Err(Exit::Usage(format!(
+                "--out: {} has rows of an interrupted run, which would be lost; move or remove that file",
                 left.display()
             ))),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
-    /// What an interrupted run of this command on the machine `now` has left, if it is to be gone on from.
-    pub(crate) fn earlier(&self, now: &Fingerprint) -> Result<EarlierRuns, Exit> {
-        let Some((path, file)) = self.file.as_ref().filter(|_| self.resume) else { return Ok(EarlierRuns::default()) };
-        if file.left().is_none() {
-            say(&format!("--resume: {} has no interrupted run, so this one begins from the start", path.display()));
-        }
-        file.earlier(now, &command()).map_err(|what| Exit::Usage(format!("--resume: {what}")))
+    /// Where rows go as they come.
+    pub(crate) fn partial(&self) -> Option<PartialFile> {
+        self.file.as_ref().and_then(|(_, file)| file.partial())
     }
 
     /// Whether CSV goes to standard output, where nothing else can say what it is.
@@ -115,7 +100,8 @@ impl<'a> Destination<'a> {
     pub(crate) fn deliver(&self, points: &[Point], results: &Results, is_whole: bool) -> Result<(), Exit> {
         if results.rows.is_empty() && !is_whole {
             say("nothing was finished, so nothing is written");
-            return Ok(());
+            // Of a simulation that fails, what was finished after the failure does not count.
+            return self.file.iter().try_for_each(|(_, file)| file.forget()).map_err(Exit::Failed);
         }
         match &self.file {
             Some((path, file)) if is_whole || !file.is_regular() => self.write(path, file, points, results)?,
@@ -140,7 +126,7 @@ impl<'a> Destination<'a> {
 
     fn write_to_stdout(&self, points: &[Point], results: &Results) -> Result<(), Exit> {
         let text = match self.format {
-            Some(FormatArg::Csv) => results.to_text(self.csv),
+            Some(FormatArg::Csv) => results.to_text(Format::Csv),
             Some(FormatArg::Json) => results.to_text(Format::Json),
             Some(FormatArg::Table) | None => return self.show(&summary(points, results, Storage::Nowhere, width())),
         };
@@ -153,9 +139,9 @@ impl<'a> Destination<'a> {
     fn format_in(&self, path: &Path) -> Option<Format> {
         match self.format {
             Some(FormatArg::Table) => None,
-            Some(FormatArg::Csv) => Some(self.csv),
+            Some(FormatArg::Csv) => Some(Format::Csv),
             Some(FormatArg::Json) => Some(Format::Json),
-            None => Some(Format::of_extension(path).filter(|format| *format != Format::Csv).unwrap_or(self.csv)),
+            None => Some(Format::of_extension(path).unwrap_or(Format::Csv)),
         }
     }
 
@@ -178,7 +164,7 @@ impl<'a> Destination<'a> {
 
     /// Keeps what is finished beside the file, then shows it.
     fn keep(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
-        let left = file.keep(results, self.format_in(path).unwrap_or(Format::Csv)).map_err(Exit::Failed);
+        let left = file.keep(results).map_err(Exit::Failed);
         self.show(&summary(points, results, if left.is_ok() { Storage::Partial } else { Storage::Nowhere }, width()))?;
         let left = left?;
         let (n, left) = (counted(results.rows.len(), "row"), left.display());
@@ -198,8 +184,7 @@ fn summary(points: &[Point], results: &Results, kept: Storage, width: usize) -> 
     report::summary(&board, results, kept, width)
 }
 
-/// The command line, as it could be typed again for the whole: what goes on from a part is the same command.
+/// The command line, as it could be typed again.
 pub(crate) fn command() -> String {
-    let words = std::env::args().skip(1).filter(|word| word != "--resume");
-    typed(&std::iter::once("ondeck".to_string()).chain(words).collect::<Vec<String>>())
+    typed(&std::iter::once("ondeck".to_string()).chain(std::env::args().skip(1)).collect::<Vec<String>>())
 }

@@ -7,7 +7,6 @@ use ondeck_report::Grid;
 use ondeck_report::wording::wrap;
 use ondeck_workloads::lock::locks;
 use ondeck_workloads::simulate::{Machine, built_in_machines, origins};
-use ondeck_workloads::this_machine;
 use ondeck_workloads::workload::WORKLOADS;
 
 pub(crate) fn run(what: Listing, sources: bool) -> Result<(), Exit> {
@@ -25,16 +24,13 @@ pub(crate) fn run(what: Listing, sources: bool) -> Result<(), Exit> {
     print(&lines)
 }
 
-/// Those of the program, then this one, then all others.
+/// Those of the program, then all others.
 fn machines() -> String {
     let mut rows: Vec<(String, String)> = built_in_machines()
         .into_iter()
         .map(|machine| (machine.name, format!("{:>4} CPUs  {}", machine.cpus.len(), machine.about)))
         .collect();
-    let here = this_machine::fingerprint();
-    let about = format!("{:>4} CPUs  this machine, measured anew in a few seconds: {}", here.cpus_online, here.line());
-    rows.push(("here".into(), about));
-    rows.push(("FILE.toml".into(), "           any other; `ondeck calibrate --out FILE.toml` writes one".into()));
+    rows.push(("FILE.toml".into(), "           any other; docs/machines.md describes such files".into()));
     aligned(rows.iter().map(|(name, about)| (name.as_str(), about.as_str())))
 }
 

@@ -10,7 +10,6 @@
 mod args;
 mod bench;
 mod calibrate;
-mod check;
 mod choice;
 mod compare;
 mod deliver;
@@ -51,8 +50,7 @@ fn main() {
             Command::Profile(args) => profile::run(&args),
             Command::Top(args) => top::run(&args),
             Command::List { what, sources } => list::run(what, sources),
-            Command::Calibrate(args) => calibrate::run(&args),
-            Command::Check(args) => check::run(&args),
+            Command::Calibrate => calibrate::run(),
             Command::Compare(args) => compare::run(&args),
             Command::Report(args) => report::run(&args),
             Command::Demo { library } => demo::run(library.as_deref()),

@@ -63,7 +63,7 @@ pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
     let points = points(&args.run, &Stage::hardware())?;
     let BenchArgs { rounds, seconds, seed, load, .. } = *args;
     let (seconds, pin) = (Some(seconds), args.run.pin.into());
-    let plan = Plan { points, rounds, seconds, seed, pin, load, earlier: Vec::new() };
+    let plan = Plan { points, rounds, seconds, seed, pin, load };
     driver::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(plan)
 }

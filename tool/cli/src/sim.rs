@@ -6,40 +6,34 @@ use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
 use crate::terminal::{displayed, say, stop_on_signal, width};
 use ondeck_report::explain::tables;
-use ondeck_report::output::{Format, OutFile, Results};
-use ondeck_report::row::Row;
+use ondeck_report::output::{OutFile, Results};
 use ondeck_report::trace::{Header, Subject};
 use ondeck_report::wording::{counted, duration_ns, quoted};
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::simulate::trace;
 use ondeck_workloads::simulate::{self, MachinePlan, Timeline};
-use ondeck_workloads::this_machine;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
-    let is_first = args.shard.is_none_or(|shard| shard.part == 1);
-    let out = Destination::new(&args.run, if is_first { Format::Csv } else { Format::CsvRows })?;
-    let mut plan = plan(args).map_err(Exit::Usage)?;
+    let out = Destination::new(&args.run)?;
+    let plan = plan(args).map_err(Exit::Usage)?;
     let trace = args.trace.as_deref().map(|path| trace_file(path, &plan.plan)).transpose().map_err(Exit::Usage)?;
     let fingerprint = simulate::fingerprint(&plan);
-    let mut earlier = out.earlier(&fingerprint)?;
-    plan.plan.earlier = std::mem::take(&mut earlier.rows);
-    simulate::check(&plan.plan).map_err(|failure| Exit::Usage(format!("--resume: {failure}")))?;
     say(&opening(&plan));
     notes(&args.run, Stage::simulated(&plan.machine).cpus, &plan.plan.points)
         .iter()
         .for_each(|note| say(&format!("warning: {note}")));
     let stop = stop_on_signal();
-    let (Outcome { rows, timeline }, warnings, end) = displayed(stop, |stop, show| simulate::run(&plan, stop, show));
-    let warnings = earlier.warnings_with(warnings);
+    let (Outcome { rows, timeline }, warnings, end) =
+        displayed(stop, out.partial(), |stop, show| simulate::run(&plan, stop, show));
     let results = Results { fingerprint: Some(fingerprint), command: command(), warnings, rows };
     if out.is_bare_csv() {
         say(&simulate::origin_line(&plan, &results.rows));
     }
     out.deliver(&plan.plan.points, &results, end.is_ok())?;
     if args.explain && !results.rows.is_empty() {
-        out.show(&explanation(&results.rows))?;
+        out.show(&format!("\n{}", tables(&results.rows, width())))?;
     }
     if let (Some(file), Some(timeline)) = (trace, &timeline) {
         write_trace(&file, timeline, &plan, stop)?;
@@ -49,13 +43,6 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
 
 /// Seeds if none are asked for: the fewest in which two groups can be told from a spread.
 const SEEDS: u32 = 3;
-
-/// Where the time of an operation goes.
-fn explanation(rows: &[Row]) -> String {
-    let is_known = rows.iter().all(|row| row.spent.is_some());
-    let note = if is_known { "" } else { "For rows of an earlier run, this is not known.\n" };
-    format!("\n{}{note}", tables(rows, width()))
-}
 
 /// Where the timeline goes, if the plan is one run and it can be written.
 fn trace_file(path: &Path, Plan { points, rounds, .. }: &Plan) -> Result<OutFile, String> {
@@ -101,35 +88,18 @@ fn what_is_cut(header: &Header, plan: &MachinePlan, stop: &AtomicBool) -> String
 
 /// The plan, or one line that names the flag that is wrong.
 fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
-    let Some(name) = &args.machine.clone().or_else(calibrated) else {
+    let Some(name) = &args.machine else {
         return Err(format!("--machine is missing; accepted: {}", simulate::accepted_machines()));
     };
     let machine = simulate::machine(name, args.cores).map_err(|what| format!("--machine: {what}"))?;
     let cores = args.cores.map_or(String::new(), |cores| format!(" --cores {cores}"));
     let machine_words = quoted(name) + &cores;
-    let mut points = points(&args.run, &Stage::simulated(&machine))?;
+    let points = points(&args.run, &Stage::simulated(&machine))?;
     let rounds = args.seeds.or(args.rounds).unwrap_or(if args.trace.is_some() { 1 } else { SEEDS });
-    if let Some(shard) = args.shard {
-        points = points[simulate::block(points.len(), shard.part, shard.parts)].to_vec();
-    }
     let (seed, seconds, pin) = (args.seed, args.seconds, args.run.pin.into());
-    let plan = Plan { points, rounds, seconds, seed, pin, load: 0, earlier: Vec::new() };
+    let plan = Plan { points, rounds, seconds, seed, pin, load: 0 };
     simulate::check(&plan).map_err(|failure| failure.to_string())?;
     Ok(MachinePlan { plan, machine, machine_words, record: args.trace.is_some() })
-}
-
-/// Where `ondeck calibrate --out` puts this machine in all our texts.
-const CALIBRATED: &str = "here.toml";
-
-/// The calibration of this machine, if there is one in this directory. One of another machine is not what somebody means who
-/// names none.
-fn calibrated() -> Option<String> {
-    let machine = simulate::machine(CALIBRATED, None).ok()?;
-    if machine.name != this_machine::fingerprint().machine {
-        return None;
-    }
-    say(&format!("no --machine: simulating this machine, as {CALIBRATED} describes it"));
-    Some(CALIBRATED.to_owned())
 }
 
 /// What is about to happen.

@@ -2,7 +2,8 @@
 
 use crate::exit::Exit;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
-use ondeck_report::output::FAILED;
+use ondeck_report::output::PartialFile;
+use ondeck_report::row::Row;
 use ondeck_workloads::plan::{Outcome, PartialRun, Progress};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -97,16 +98,18 @@ fn left(done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
     (part >= ENOUGH && done > 1).then(|| elapsed.mul_f64(1.0 / part - 1.0))
 }
 
-/// What a run shows of itself while it goes on, and the warnings that it has given.
+/// What a run shows of itself while it goes on, the warnings that it has given, and where its rows go.
 struct Display {
     bar: ProgressBar,
     warnings: Vec<String>,
+    partial: Option<PartialFile>,
 }
 
 impl Display {
     fn show(&mut self, progress: Progress) {
         match progress {
             Progress::Row { row, done, total } => {
+                self.keep(row);
                 self.bar.set_length(total as u64);
                 self.bar.set_position(done as u64);
                 let warnings = if self.warnings.is_empty() { "" } else { "; there are warnings" };
@@ -114,6 +117,15 @@ impl Display {
             }
             // They are told once, at the end, with the figures that they are about.
             Progress::Warning(warning) => self.warnings.push(warning),
+        }
+    }
+
+    /// Puts the row where no end of the run loses it, until that fails.
+    fn keep(&mut self, row: &Row) {
+        if let Some(Err(what)) = self.partial.as_mut().map(|partial| partial.add(row)) {
+            let text = format!("warning: {what}; until the run ends, its rows are in memory only");
+            self.bar.suspend(|| say(&text));
+            self.partial = None;
         }
     }
 }
@@ -155,12 +167,16 @@ fn heed(mut signals: Signals) {
 /// What a run has given, be it complete or not; what it has warned of; and how it ended.
 pub(crate) type Ended = (Outcome, Vec<String>, Result<(), Exit>);
 
-/// A run that shows how far it is, until its end or a signal.
+/// What the warning about a run that has failed begins with: it is about the rows that are missing.
+const FAILED: &str = "the run failed, and what should follow is missing";
+
+/// A run that shows how far it is, until its end or a signal. Its rows go to `partial` as they come.
 pub(crate) fn displayed(
     stop: &AtomicBool,
+    partial: Option<PartialFile>,
     run: impl FnOnce(&AtomicBool, &mut dyn FnMut(Progress)) -> Result<Outcome, PartialRun>,
 ) -> Ended {
-    let mut display = Display { bar: progress_bar(), warnings: Vec::new() };
+    let mut display = Display { bar: progress_bar(), warnings: Vec::new(), partial };
     let outcome = run(stop, &mut |progress| display.show(progress));
     display.bar.finish_and_clear();
     let mut warnings = display.warnings;

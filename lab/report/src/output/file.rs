@@ -86,7 +86,7 @@ impl OutFile {
         begun.map_err(|error| self.cannot(&error))
     }
 
-    fn cannot(&self, error: &io::Error) -> String {
+    pub(super) fn cannot(&self, error: &io::Error) -> String {
         format!("cannot write {}: {}", self.path.display(), reason(error))
     }
 

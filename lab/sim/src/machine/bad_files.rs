@@ -85,7 +85,6 @@ fn topology_must_add_up() {
         ("sockets = 1", "sockets = 2\nhops = [\"01\", \"é0\"]", "topology.hops: accepted: at least 2 rows"),
         ("clusters = 1", "clusters = 2", "distance.A76-A76.socket_ns: missing"),
         ("[distance.A76-A76]", "[distance.A76-B]", "distance: [distance.A76-B]; accepted: two kinds"),
-        ("[distance.A76-A76]", "[calibration]", "distance: [distance.A76-A76] is missing"),
         ("kinds = [\"A76\"]", "kinds = []", "topology.kinds: empty"),
         ("kinds = [\"A76\"]", "kinds = [\"A76\", \"A76\"]", "topology.kinds: \"A76\" has no section"),
         ("kinds = [\"A76\"]", "kinds = [\"A-6\"]", "topology.kinds: \"A-6\"; accepted: letters"),

@@ -80,7 +80,8 @@ pub fn load(path: impl AsRef<Path>) -> Result<Machine, String> {
 ///
 /// # Errors
 /// As [`load`]; also if it inherits from a file, which a text has no place to look for.
-pub fn from_text(label: &str, text: &str) -> Result<Machine, String> {
+#[cfg(test)]
+pub(super) fn from_text(label: &str, text: &str) -> Result<Machine, String> {
     make(label, text, None, None)
 }
 

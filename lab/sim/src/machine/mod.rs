@@ -16,5 +16,7 @@ mod bad_files;
 #[cfg(test)]
 mod tests;
 
-pub use file::{builtin, builtin_names, find, from_text, load, origins};
+#[cfg(test)]
+use file::from_text;
+pub use file::{builtin, builtin_names, find, load, origins};
 pub use model::{CoreKind, Cpu, Eevdf, FarAtomics, MAX_CORES, Machine, Memory, Os, Policy};

@@ -36,7 +36,6 @@ sections! {
         distance: Option<BTreeMap<String, Distance>>,
         memory: Memory,
         os: Os,
-        calibration: Option<IgnoredAny>,
     }
 
     /// `[machine]`

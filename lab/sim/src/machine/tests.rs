@@ -191,7 +191,6 @@ fn the_document_has_every_field_and_no_other() {
         ("os.fair", schema::Fair::FIELDS),
         ("os.eevdf", schema::Eevdf::FIELDS),
         ("os.quantum", schema::Quantum::FIELDS),
-        ("calibration", &[]),
     ] {
         assert_eq!(documented(document, heading), fields, "[{heading}]");
     }

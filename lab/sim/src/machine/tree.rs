@@ -125,7 +125,6 @@ const POLICIES: [&str; 3] = ["fair", "eevdf", "quantum"];
 
 /// Adds to `child` what only `parent` has. A field of the child takes the place of the parent's as a whole, mark and all.
 fn inherit<'a>(child: &mut DeTable<'a>, mut parent: DeTable<'a>) {
-    parent.remove("calibration");
     if let Some(machine) = parent.get_mut("machine").and_then(table_in) {
         OWN.iter().for_each(|name| drop(machine.remove(*name)));
     }

@@ -292,7 +292,7 @@ fn wait_while_zero(word: &AtomicU64) -> u64 {
 }
 
 /// Nanoseconds from a write on one core until the other core has read it.
-pub(super) fn line_transfer(first: u32, second: u32) -> Result<f64, String> {
+fn line_transfer(first: u32, second: u32) -> Result<f64, String> {
     const TRIPS: u32 = 5_000;
     /// Alone on its line and on the neighbour that some processors fetch with it.
     #[repr(align(128))]

@@ -3,10 +3,9 @@
 use super::machine_plan::MachinePlan;
 use super::measured;
 use crate::conditions::{Conditions, End};
-use crate::earlier;
 use crate::execution::{Execution, simulated};
 use crate::failure::Fault;
-use crate::plan::{Failure, Outcome, PartialRun, Pin, Plan, Point};
+use crate::plan::{Outcome, PartialRun, Pin, Plan, Point};
 use ondeck_report::row::Row;
 use ondeck_sim::timeline::Timeline;
 use ondeck_sim::{Options, Simulated};
@@ -35,36 +34,19 @@ struct JobResult {
 }
 
 /// All jobs of the plan, in the order of their rows.
-fn jobs(plan: &Plan) -> impl Iterator<Item = Job<'_>> {
-    plan.points.iter().flat_map(move |point| (0..plan.rounds).map(move |round| Job { point, round }))
+fn jobs(plan: &Plan) -> Vec<Job<'_>> {
+    plan.points.iter().flat_map(|point| (0..plan.rounds).map(move |round| Job { point, round })).collect()
 }
 
-/// What the earlier run has of each job.
-pub(super) fn finished(plan: &Plan) -> Result<Vec<Option<Vec<Row>>>, Failure> {
-    earlier::assign::<Simulated>(jobs(plan).map(|job| (job.round, job.point)), &plan.earlier)
-}
-
-/// Runs the jobs of the plan that are not finished; tells of rows as they come, in any order.
-pub(super) fn run(
-    of: &MachinePlan,
-    finished: Vec<Option<Vec<Row>>>,
-    stop: &AtomicBool,
-    on_rows: &mut dyn FnMut(&[Row]),
-) -> Result<Outcome, PartialRun> {
-    let plan = &of.plan;
-    let missing = jobs(plan).zip(&finished).filter_map(|(job, rows)| rows.is_none().then_some(job));
-    let missing: Vec<Job> = missing.collect();
+/// Runs the jobs of the plan; tells of rows as they come, in any order.
+pub(super) fn run(of: &MachinePlan, stop: &AtomicBool, on_rows: &mut dyn FnMut(&[Row])) -> Result<Outcome, PartialRun> {
+    let jobs = jobs(&of.plan);
     let on_done = &mut |done: &JobResult| on_rows(&done.rows);
-    let mut ends = in_parallel(missing.len(), |index| measure(of, &missing[index], stop), on_done).into_iter();
+    let ends = in_parallel(jobs.len(), |index| measure(of, &jobs[index], stop), on_done);
     let mut computed = Outcome::default();
     let mut failed = None;
-    for (job, rows) in jobs(plan).zip(finished) {
-        if let Some(rows) = rows {
-            let seed = Some(plan.seed_of(job.round));
-            computed.rows.extend(rows.into_iter().map(|row| Row { seed, ..row }));
-            continue;
-        }
-        match ends.next().flatten() {
+    for (job, end) in jobs.iter().zip(ends) {
+        match end {
             Some(Ok(done)) if failed.is_none() => {
                 computed.rows.extend(done.rows);
                 computed.timeline = computed.timeline.or(done.timeline);
@@ -155,6 +137,7 @@ fn measure(of: &MachinePlan, job: &Job, stop: &AtomicBool) -> Result<JobResult, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Failure;
 
     fn failed(text: &str) -> End {
         End::Failed(Failure::Plan(text.into()))

@@ -13,7 +13,7 @@ use ondeck_sim::{Options, SimU32};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 fn plan(points: Vec<Point>) -> Plan {
-    Plan { points, rounds: 1, seconds: Some(0.001), seed: 1, pin: Pin::None, load: 0, earlier: Vec::new() }
+    Plan { points, rounds: 1, seconds: Some(0.001), seed: 1, pin: Pin::None, load: 0 }
 }
 
 fn on_rpi5(plan: Plan) -> MachinePlan {
@@ -226,32 +226,6 @@ fn windows_are_longer_where_threads_share_cpus() {
     assert_eq!(asked.seconds_of(&Point::of("mutex-contention", "ondeck", 64)), 0.001);
 }
 
-#[test]
-fn what_an_earlier_run_has_computed_is_not_computed_again() {
-    let points = vec![Point::of("mutex-contention", "mcs", 2), Point::of("monitor-try-enter", "tas", 1)];
-    let plan = Plan { rounds: 3, ..plan(points) };
-    let whole = rows_of(&plan);
-    assert_eq!(whole.len(), 3 + 3 * 2);
-    // The second and the last job are missing, and what is there is told from what is computed.
-    let kept = [&whole[..1], &whole[2..7]].concat();
-    let earlier: Vec<Row> = kept.into_iter().map(|row| Row { ops: Some(7), seed: None, ..row }).collect();
-    let plan = Plan { earlier, ..plan };
-    let mut computed = 0;
-    let rows = run(&on_rpi5(plan.clone()), &AtomicBool::new(false), &mut |progress| {
-        computed += usize::from(matches!(progress, Progress::Row { .. }))
-    });
-    let rows = rows.unwrap().rows;
-    let ops: Vec<bool> = rows.iter().map(|row| row.ops == Some(7)).collect();
-    assert_eq!((ops, computed), (vec![true, false, true, true, true, true, true, false, false], 3));
-    assert!(rows.iter().map(|row| row.seed).eq(whole.iter().map(|row| row.seed)));
-    assert_eq!([&rows[1], &rows[7], &rows[8]], [&whole[1], &whole[7], &whole[8]]);
-    // Nothing of it is lost if this run ends before all that was missing is there.
-    let stopped = run(&on_rpi5(plan.clone()), &AtomicBool::new(true), &mut |_| ()).unwrap().rows;
-    assert!(stopped.len() == 6 && stopped.iter().all(|row| row.ops == Some(7)), "{stopped:?}");
-    let more = Plan { earlier: vec![whole[0].clone(), whole[0].clone()], ..plan };
-    assert!(check(&more).unwrap_err().to_string().contains("the rows of the earlier run"));
-}
-
 /// A ticket lock passes at every release, so each section fetches all lines that it needs.
 #[test]
 fn data_beside_the_lock_come_with_it() {
@@ -278,14 +252,4 @@ fn tasks_of_aim7_do_as_many_tests_as_their_cpus_have_time_for() {
     let ops = rows_of(&plan)[0].ops.unwrap();
     // Four CPUs for 200 ms, 4.76 ms for each: 168, and few enough for chance to play a part.
     assert!((140..=196).contains(&ops), "{ops}");
-}
-
-#[test]
-fn blocks_are_the_whole_in_order() {
-    for n_points in [0, 1, 2, 7, 20] {
-        for n_shards in [1, 2, 3, 7, 30] {
-            let blocks: Vec<usize> = (1..=n_shards).flat_map(|shard| block(n_points, shard, n_shards)).collect();
-            assert_eq!(blocks, (0..n_points).collect::<Vec<usize>>());
-        }
-    }
 }

@@ -47,7 +47,7 @@ fn every_command_has_a_man_page() {
     let scratch = Scratch::new();
     let directory = scratch.path("man1");
     assert_eq!(ondeck(&["man", &directory]).code, Some(0));
-    let commands = "bench sim run profile top list calibrate check report compare demo";
+    let commands = "bench sim run profile top list calibrate report compare demo";
     for command in std::iter::once(String::new()).chain(commands.split(' ').map(|name| format!("-{name}"))) {
         let page = std::fs::read_to_string(format!("{directory}/ondeck{command}.1")).unwrap();
         assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{command}: {page}");

@@ -1,6 +1,5 @@
 //! The program's surface, tested from outside: its words, its errors, its output and its files.
 
-mod check;
 mod deep;
 mod first;
 mod forks;

@@ -36,20 +36,6 @@ fn a_round_is_a_seed() {
 }
 
 #[test]
-fn shards_put_together_are_the_whole() {
-    let whole = sim(&["--format", "csv", "--seeds", "2"]).stdout;
-    for n in [1, 3, 9] {
-        let part = |i| sim(&["--format", "csv", "--seeds", "2", "--shard", &format!("{i}/{n}")]).stdout;
-        assert_eq!((1..=n).map(part).collect::<String>(), whole, "in {n} shards");
-    }
-    let scratch = Scratch::new();
-    let file = scratch.path("second.csv");
-    sim(&["--shard", "2/2", "--out", &file]);
-    assert!(std::fs::read_to_string(&file).unwrap().starts_with("sim,m1,"), "only the first has the header");
-    assert_eq!(scratch.names(), ["second.csv", "second.csv.fingerprint.json"]);
-}
-
-#[test]
 fn the_files_tell_the_machine_and_the_seeds() {
     let scratch = Scratch::new();
     let (csv, json) = (scratch.path("a.csv"), scratch.path("a.json"));
@@ -160,9 +146,6 @@ fn plans() {
     refused(&m1(&["--seeds", "2", "--rounds", "2"]), &["--seeds", "--rounds"]);
     refused(&m1(&["--seeds", "0"]), &["--seeds", "from 1 to 10000"]);
     refused(&m1(&["--seed", "18446744073709551615", "--seeds", "2"]), &["2 seeds from 18446744073709551615 on"]);
-    for shard in ["0/3", "4/3", "x", "1/0", "2"] {
-        refused(&m1(&["--shard", shard]), &["--shard", "i from 1 to n"]);
-    }
     refused(&m1(&["--seconds", "0"]), &["--seconds", "0.00001 to 3600"]);
     refused(&m1(&["--workload", "aim7", "--threads", "2049"]), &["--threads", "from 1 to 2048"]);
     refused(&m1(&["--workload", "solo", "--threads", "2", "--cs", "3"]), &["--cs", "sections"]);

@@ -13,7 +13,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -172,18 +171,6 @@ pub(crate) fn worked(child: &Child) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it runs, on Linux");
     let (_, rest) = stat.rsplit_once(')').expect("the name is in brackets");
     rest.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("a number")).sum()
-}
-
-/// This machine's calibration, made once for all tests: the run that made it, and the file.
-pub(crate) fn calibration() -> &'static (Run, PathBuf) {
-    static CALIBRATION: OnceLock<(Run, PathBuf)> = OnceLock::new();
-    CALIBRATION.get_or_init(|| {
-        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("here.toml");
-        let _ = std::fs::remove_file(&file);
-        let run = ondeck(&["calibrate", "--out", file.to_str().expect("a path of plain characters")]);
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
-        (run, file)
-    })
 }
 
 /// A directory of its own for one test, removed afterwards.
