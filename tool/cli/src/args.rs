@@ -97,12 +97,11 @@ pub(crate) enum Command {
     Profile(ProfileArgs),
     /// Watch the locks that your program waits for, while it runs
     ///
-    /// Use it to see how waiting changes with the load. It starts the program and lists once a second which locks its
-    /// threads waited for in the last second, most waiting first. `waiting` is how many threads waited, on average. The
-    /// bars show the last seconds, with one scale for all locks.
+    /// Use it to see how waiting changes with the load. It starts the program and shows the list of `ondeck profile` once
+    /// a second. The list is of the last second.
     ///
-    /// Press q to end the program with SIGTERM and quit. Ctrl-C sends SIGINT. Press either again to kill the program. The
-    /// arrow and page keys scroll, and s sorts by the next column.
+    /// Press q to end the program with SIGTERM and quit. Ctrl-C sends SIGINT. Press either again to kill the program. Other
+    /// keys sort the locks: s by share of the waiting, w by waits, l by the longest wait, n by name.
     /// At the end, the list of the whole run is printed on standard error. If standard output is not a terminal, a list
     /// is printed each second. The same programs and locks can be watched as with `ondeck profile`.
     ///

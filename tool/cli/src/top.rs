@@ -1,24 +1,21 @@
-//! `ondeck top`: the locks of a program while it runs.
+//! `ondeck top`: the list of the last second, each second.
 
-mod history;
 mod screen;
 mod source;
-mod view;
 
 use crate::args::TopArgs;
 use crate::exit::Exit;
 use crate::profile::meant::{MeantProcesses, meant};
 use crate::profile::{end_at_once, listen, show, shown};
-use crate::terminal::{as_typed, say};
-use history::History;
-use ondeck_report::wording::typed;
-use screen::{KeyCommand, Lists, Picture, Screen};
+use crate::terminal::{as_typed, print, say, width};
+use ondeck_profile::{Lock, Profile, SortColumn, sorted_table};
+use ondeck_report::wording::{run_time, typed, whole, wrap};
+use screen::{KeyCommand, Screen};
 use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
 use source::{Program, RecordedProcess, Source, TracedProcess};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use view::View;
 
 /// From one snapshot to the next.
 const SECOND: Duration = Duration::from_secs(1);
@@ -31,16 +28,21 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
         signal: &signal,
         each_lock: args.recorder.each_lock,
         output,
-        first: 0,
+        began: Instant::now(),
+        latest: None,
+        column: SortColumn::Share,
         meant: None,
         has_quit: false,
     };
-    let code = if std::io::stdout().is_terminal() { watch.run(&mut Picture::open()?) } else { watch.run(&mut Lists) };
+    let code = match std::io::stdout().is_terminal() {
+        true => watch.run(Some(&Screen::open()?)),
+        false => watch.run(None),
+    };
     let (code, meant, has_quit) = (code?, watch.meant, watch.has_quit);
     if !args.pid.is_empty() {
         end_at_once()?;
     }
-    // The picture is gone by now.
+    // The terminal is as it was by now.
     show(&shown(source.whole(), args.recorder.each_lock));
     match (meant, code) {
         (Some(_), _) if has_quit || !args.pid.is_empty() => Ok(()),
@@ -85,8 +87,10 @@ struct Watch<'a> {
     each_lock: bool,
     /// Where the program's output goes.
     output: String,
-    /// The number of the lock that is on top.
-    first: usize,
+    began: Instant,
+    /// The last second.
+    latest: Option<Profile>,
+    column: SortColumn,
     /// The signal with which an end was asked for.
     meant: Option<i32>,
     /// Whether that was by the key for it.
@@ -94,48 +98,57 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Shows a snapshot each second. Gives the exit code of what was watched.
-    fn run(&mut self, screen: &mut dyn Screen) -> Result<i32, Exit> {
-        let mut history = History::new(self.each_lock);
-        let mut next = Instant::now() + SECOND;
-        self.show(screen, &history)?;
+    /// Shows a snapshot each second, on the screen or else as lists. Gives the exit code of what was watched.
+    fn run(&mut self, screen: Option<&Screen>) -> Result<i32, Exit> {
+        let mut next = self.began + SECOND;
+        let mut drawn = None;
         loop {
+            let is_due = Instant::now() >= next;
+            if is_due {
+                self.take();
+                // After a pause, as of a stopped process, the missed ones are left out.
+                next = (next + SECOND).max(Instant::now());
+            }
+            let has_changed = self.follow(screen)?;
+            match screen {
+                Some(screen) if is_due || has_changed || drawn != Some(screen.size()) => {
+                    drawn = Some(screen.size());
+                    screen.draw(&self.text(screen.size().0), &self.keys())?;
+                }
+                None if is_due => print(&(self.text(width()) + "\n"))?,
+                _ => {}
+            }
             if let Some(code) = self.source.poll() {
                 return Ok(code);
             }
             self.source.watch();
-            let mut is_new = false;
-            while let Some(command) = screen.command()? {
-                self.follow(command, &mut history);
-                is_new = true;
-            }
-            if let Ok(signal @ 1..) = i32::try_from(self.signal.swap(0, Relaxed)) {
-                self.stop(signal);
-                is_new = true;
-            }
-            if Instant::now() >= next {
-                history.add(&shown(self.source.snapshot(), self.each_lock));
-                // After a pause, as of a stopped process, the missed ones are left out.
-                next = (next + SECOND).max(Instant::now());
-                is_new = true;
-            }
-            if is_new {
-                self.show(screen, &history)?;
-            }
         }
     }
 
-    fn follow(&mut self, command: KeyCommand, history: &mut History) {
-        match command {
-            KeyCommand::Quit => {
-                self.has_quit |= self.meant.is_none();
-                self.stop(SIGTERM);
+    fn take(&mut self) {
+        // Notes are in the list of the whole run. Whether the program will end by itself is not known.
+        let snapshot = shown(self.source.snapshot(), self.each_lock);
+        self.latest = Some(Profile { notes: Vec::new(), is_stopped: true, ..snapshot });
+    }
+
+    /// Does what keys and signals ask for. Says whether there was any.
+    fn follow(&mut self, screen: Option<&Screen>) -> Result<bool, Exit> {
+        let commands = screen.map_or(Ok(Vec::new()), Screen::commands)?;
+        for command in &commands {
+            match command {
+                KeyCommand::Quit => {
+                    self.has_quit |= self.meant.is_none();
+                    self.stop(SIGTERM);
+                }
+                KeyCommand::Interrupt => self.stop(SIGINT),
+                KeyCommand::SortBy(column) => self.column = *column,
             }
-            KeyCommand::Interrupt => self.stop(SIGINT),
-            KeyCommand::Redraw => {}
-            KeyCommand::Scroll(lines) => self.first = self.first.saturating_add_signed(lines),
-            KeyCommand::Sort => history.sort_by(history.order().next()),
         }
+        let signal = i32::try_from(self.signal.swap(0, Relaxed)).unwrap_or(0);
+        if signal > 0 {
+            self.stop(signal);
+        }
+        Ok(!commands.is_empty() || signal > 0)
     }
 
     /// The first wish is the program's to follow; the second is an order.
@@ -144,14 +157,45 @@ impl Watch<'_> {
         self.meant.get_or_insert(signal);
     }
 
-    fn show(&mut self, screen: &mut dyn Screen, history: &History) -> Result<(), Exit> {
-        let keys = match self.meant {
+    /// What is watched, how long, how much is waited in all, and the list.
+    fn text(&self, width: usize) -> String {
+        let watched = format!("{}, {}", self.source.title(), run_time(self.began.elapsed().as_secs_f64()));
+        let Some(profile) = &self.latest else {
+            return wrap("", &format!("{watched}: the first figures come after a second."), width);
+        };
+        let head = wrap("", &format!("{watched}: {}", waiting(profile)), width);
+        head + &as_typed(&sorted_table(profile, self.column, width))
+    }
+
+    /// What keys do, and where output goes.
+    fn keys(&self) -> String {
+        let quitting = match self.meant {
             None => self.source.quitting(),
             Some(_) => "waiting for the program to end. q: kill it",
         };
-        self.first = self.first.min(history.rows.len().saturating_sub(1));
-        let sort = history.order().next().column();
-        let (title, footer) = (self.source.title(), format!("{keys}   s: sort by {sort}   {}", self.output));
-        screen.show(&View { title: &title, history, first: self.first, footer: &footer })
+        format!("{quitting}  sort: s share, w waits, l longest, n name  {}", self.output)
+    }
+}
+
+/// How much threads waited, in each second of the profile.
+fn waiting(profile: &Profile) -> String {
+    let seconds = profile.seconds.max(f64::MIN_POSITIVE);
+    // The sum of no numbers is -0, which nobody wants to read.
+    let sum = |of: fn(&Lock) -> f64| profile.locks.iter().map(of).fold(0.0, |sum, one| sum + one);
+    let threads = sum(|lock| lock.wait_ns) / 1e9 / seconds;
+    format!("{threads:.2} threads waiting, {} waits/s", whole(sum(|lock| lock.waits) / seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_of_one_second_whatever_the_snapshot_had() {
+        let lock = |waits, wait_ns| Lock { waits, wait_ns, ..Lock::default() };
+        let mut profile = Profile { seconds: 2.0, locks: vec![lock(100.0, 3e9), lock(2.0, 1e6)], ..Profile::default() };
+        assert_eq!(waiting(&profile), "1.50 threads waiting, 51 waits/s");
+        profile.locks.clear();
+        assert_eq!(waiting(&profile), "0.00 threads waiting, 0 waits/s");
     }
 }

@@ -108,11 +108,6 @@ fn trial(profile: &Profile) -> String {
     format!("ondeck {how} -- {}", words::command(profile))
 }
 
-/// Who waits for whom, if threads hang.
-pub fn hang(profile: &Profile) -> Option<String> {
-    stuck::found(profile, &Tops::new(profile)).map(|found| found.verdict)
-}
-
 /// The sentences of a lock's causes, the largest first.
 pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<String> {
     if profile.lock == FROM_KERNEL {

@@ -57,12 +57,11 @@ mod words;
 mod wrappers;
 
 pub use collect::{Collector, Run, is_alive};
-pub use findings::{Findings, findings, hang};
+pub use findings::{Findings, findings};
 pub use flamegraph::svg as flamegraph;
 pub use futex::{FutexCollector, FutexSnapshot, Namer};
 pub use group::grouped;
 pub use input::{is_profile, read_profile};
-pub use names::kind_of;
 pub use ondeck_record::stats::{Labels, Snapshot as Statistics};
 pub use page::page;
 pub use profile::{
@@ -71,6 +70,5 @@ pub use profile::{
 };
 pub use summary::Summary;
 pub use symbols::{Module, Symbols};
-pub use terminal::table;
-pub use words::largest_cause;
+pub use terminal::{SortColumn, sorted_table, table};
 pub use wrappers::busiest;

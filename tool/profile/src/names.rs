@@ -57,7 +57,7 @@ pub(crate) fn lock_name(name: &str, most: usize) -> String {
 
 /// What a lock's name says of its kind, without how many there are: the same for one of them, and for several in
 /// [`grouped`](crate::grouped).
-pub fn kind_of(name: &str) -> String {
+pub(crate) fn kind_of(name: &str) -> String {
     let mut words = name.splitn(3, ' ');
     if let (Some(count), Some("locks"), Some(rest)) = (words.next(), words.next(), words.next())
         && count.parse::<u32>().is_ok()

@@ -10,6 +10,7 @@ use crate::words::{
 use crate::wrappers::Tops;
 use ondeck_report::Grid;
 use ondeck_report::wording::{duration_ns, plain, whole, wrap};
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 /// So many locks are listed.
@@ -29,9 +30,27 @@ const LEAST_NAME_AND_ACCESS: usize = 36;
 /// The widest that a column of names is useful: then a lock's name loses its line.
 const MOST_NAME: usize = 60;
 
+/// The column that decides which lock comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SortColumn {
+    /// Most waiting first.
+    Share,
+    /// Most waits first.
+    Waits,
+    /// The longest wait first.
+    Longest,
+    /// By the lock's name.
+    Name,
+}
+
 /// What a run ends with: the verdict, the locks that matter, why threads wait for the first of them, and what else there
 /// is. Lines are at most `width` columns long, if that is enough for the figures.
 pub fn table(profile: &Profile, width: usize) -> String {
+    sorted_table(profile, SortColumn::Share, width)
+}
+
+/// The same with the locks in another order.
+pub fn sorted_table(profile: &Profile, column: SortColumn, width: usize) -> String {
     let found = findings(profile);
     let mut text = first(profile, &found, width);
     if let Some(nothing) = nothing(profile).filter(|_| found.is_nothing) {
@@ -40,7 +59,7 @@ pub fn table(profile: &Profile, width: usize) -> String {
     if let Some(waiting) = waiting(profile) {
         text += &format!("\n{}", wrap("", &waiting, width));
     }
-    let listed = listed(profile, &found);
+    let listed = listed(profile, &found, column);
     if !listed.is_empty() {
         text += &format!("\n{}", rows(profile, &listed, !found.locks.is_empty(), width));
         if let Some(others) = other_locks(profile, &listed) {
@@ -74,11 +93,20 @@ fn first(profile: &Profile, found: &Findings, width: usize) -> String {
 }
 
 /// The locks that matter; the first few of others where none does.
-fn listed<'p>(profile: &'p Profile, found: &Findings) -> Vec<(usize, &'p Lock)> {
-    if found.locks.is_empty() {
-        return waited(profile).into_iter().take(MOST_QUIET).collect();
-    }
-    found.locks.iter().take(MOST_LOCKS).map(|index| (*index, &profile.locks[*index])).collect()
+fn listed<'p>(profile: &'p Profile, found: &Findings, column: SortColumn) -> Vec<(usize, &'p Lock)> {
+    let (mut locks, most) = match found.locks.as_slice() {
+        [] => (waited(profile), MOST_QUIET),
+        all => (all.iter().map(|index| (*index, &profile.locks[*index])).collect(), MOST_LOCKS),
+    };
+    locks.sort_by(|(_, one), (_, other)| match column {
+        // They are in this order, and equals stay in it.
+        SortColumn::Share => Ordering::Equal,
+        SortColumn::Waits => other.waits.total_cmp(&one.waits),
+        SortColumn::Longest => other.longest_ns.cmp(&one.longest_ns),
+        SortColumn::Name => one.name.cmp(&other.name),
+    });
+    locks.truncate(most);
+    locks
 }
 
 fn noted(profile: &Profile, width: usize) -> String {

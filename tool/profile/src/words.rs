@@ -1,6 +1,5 @@
 //! What a profile says, in sentences that the terminal and the page share.
 
-use crate::findings::parts;
 use crate::names::{middle, shown};
 use crate::profile::{
     Cause, Condition, Histogram, Lock, LockKind, ProcessEnd, Profile, Site, State, WaitKind, WaitObject,
@@ -172,14 +171,6 @@ pub(crate) fn state_of(state: State) -> &'static str {
         State::Passing => "passing",
         State::Unknown => "held",
     }
-}
-
-/// The largest cause of the waiting for a lock, in a few words with its part of the waiting; `None` where none is known.
-pub fn largest_cause(profile: &Profile, lock: &Lock) -> Option<(String, f64)> {
-    let sums = causes(profile, &parts(lock));
-    let all: f64 = sums.values().sum();
-    let (cause, ns) = sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
-    (all > 0.0).then(|| (cause, ns / all))
 }
 
 /// The other locks than so many, and what part of all waiting is theirs: `27 other locks: together 0.2 % of the waiting`.

@@ -1,20 +1,21 @@
-//! Where the figures are shown: a terminal, or a list each second.
+//! The terminal while `ondeck top` has all of it. It is left as it was found.
 
-use super::view::{self, View, figures};
 use crate::exit::Exit;
-use crate::terminal::{print, width};
-use ondeck_report::Grid;
-use ondeck_report::wording::wrap;
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use std::io;
-use std::time::Duration;
+use ondeck_profile::SortColumn;
+use rustix::termios::{OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
+use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// So many locks are in a list without a terminal.
-const MOST_LOCKS: usize = 10;
-
-/// So many locks are a page.
-const PAGE: isize = 10;
+/// Another screen, without a cursor.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l";
+/// The one before, with its cursor.
+const LEAVE: &[u8] = b"\x1b[?25h\x1b[?1049l";
+/// What Esc sends, and other keys first of all.
+const ESC: u8 = 0x1b;
 
 /// What somebody at the keyboard wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,27 +24,83 @@ pub(super) enum KeyCommand {
     Quit,
     /// To interrupt, as Ctrl-C does elsewhere.
     Interrupt,
-    /// To see the same again, in another size.
-    Redraw,
-    /// To see what is so many lines further down, or up.
-    Scroll(isize),
-    /// To see the list in another order.
-    Sort,
+    /// To see the list in that order.
+    SortBy(SortColumn),
 }
 
-pub(super) trait Screen {
-    /// Shows what is known, after a snapshot or in another size.
-    fn show(&mut self, view: &View) -> Result<(), Exit>;
+pub(super) struct Screen(Arc<Terminal>);
+
+struct Terminal {
+    keyboard: File,
+    output: File,
+    /// How the terminal treated keys.
+    before: Termios,
+    is_left: AtomicBool,
+}
+
+impl Screen {
+    pub(super) fn open() -> Result<Screen, Exit> {
+        let stdin = io::stdin();
+        let keyboard = match stdin.is_terminal() {
+            true => stdin.as_fd().try_clone_to_owned().map(File::from),
+            false => File::open("/dev/tty"),
+        };
+        let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+        keyboard.and_then(|keyboard| Screen::on(keyboard, output?)).map_err(failed)
+    }
+
+    fn on(keyboard: File, output: File) -> io::Result<Screen> {
+        let before = tcgetattr(&keyboard)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        // A read has what was typed until then, be it nothing.
+        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        let terminal = Arc::new(Terminal { keyboard, output, before, is_left: AtomicBool::new(false) });
+        let screen = Screen(terminal.clone());
+        // What a panic says would be lost with this screen.
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            terminal.leave();
+            usual(panic);
+        }));
+        tcsetattr(&screen.0.keyboard, OptionalActions::Now, &raw)?;
+        (&screen.0.output).write_all(ENTER)?;
+        Ok(screen)
+    }
+
+    /// Columns and lines.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let (lines, columns) = console::Term::stdout().size();
+        (columns.into(), lines.into())
+    }
+
+    /// Shows a text from the top on, and a line below all.
+    pub(super) fn draw(&self, text: &str, last: &str) -> Result<(), Exit> {
+        (&self.0.output).write_all(picture(text, last, self.size()).as_bytes()).map_err(failed)
+    }
+
     /// What somebody wants who has not been heard yet.
-    fn command(&mut self) -> Result<Option<KeyCommand>, Exit>;
+    pub(super) fn commands(&self) -> Result<Vec<KeyCommand>, Exit> {
+        let mut typed = [0; 256];
+        let n = (&self.0.keyboard).read(&mut typed).map_err(failed)?;
+        Ok(commands(&typed[..n]))
+    }
 }
 
-/// A terminal, which is left as it was found.
-pub(super) struct Picture(DefaultTerminal);
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
 
-impl Picture {
-    pub(super) fn open() -> Result<Picture, Exit> {
-        ratatui::try_init().map(Picture).map_err(failed)
+impl Terminal {
+    /// At most once: what is printed later would be overwritten. Nobody is left to be told if it fails.
+    fn leave(&self) {
+        if !self.is_left.swap(true, Relaxed) {
+            let _ = tcsetattr(&self.keyboard, OptionalActions::Now, &self.before);
+            let _ = (&self.output).write_all(LEAVE);
+        }
     }
 }
 
@@ -51,102 +108,112 @@ fn failed(error: io::Error) -> Exit {
     Exit::Failed(format!("the terminal: {error}"))
 }
 
-impl Screen for Picture {
-    fn show(&mut self, view: &View) -> Result<(), Exit> {
-        self.0.draw(|frame| view::draw(frame, view)).map(|_| ()).map_err(failed)
-    }
+/// What a terminal of that size draws over all that it shows. What has no room is cut off.
+fn picture(text: &str, last: &str, (columns, lines): (usize, usize)) -> String {
+    let text = text.lines().chain(std::iter::repeat("")).take(lines.saturating_sub(1));
+    // Each line is erased before it is written: in the last column, the character there would go.
+    let drawn = text.chain([last]).map(|line| "\x1b[2K".to_owned() + &line.chars().take(columns).collect::<String>());
+    "\x1b[H".to_owned() + &drawn.collect::<Vec<_>>().join("\r\n")
+}
 
-    fn command(&mut self) -> Result<Option<KeyCommand>, Exit> {
-        while event::poll(Duration::ZERO).map_err(failed)? {
-            let command = event::read().map(|event| command(&event)).map_err(failed)?;
-            if command.is_some() {
-                return Ok(command);
-            }
+fn commands(mut typed: &[u8]) -> Vec<KeyCommand> {
+    let mut commands = Vec::new();
+    while let [key, rest @ ..] = typed {
+        let is_sequence = *key == ESC && !matches!(rest, [] | [ESC, ..]);
+        if !is_sequence {
+            commands.extend(command(*key));
         }
-        Ok(None)
+        typed = if is_sequence { after_sequence(rest) } else { rest };
+    }
+    commands
+}
+
+/// What comes after another key than Esc that begins with it: an arrow sends a bracket, perhaps digits, and a letter.
+/// A key with Alt sends what it sends without.
+fn after_sequence(typed: &[u8]) -> &[u8] {
+    let is_end = |byte: &u8| (b'@'..=b'~').contains(byte);
+    match typed {
+        [b'[' | b'O', rest @ ..] => rest.iter().position(is_end).map_or(&[], |end| &rest[end + 1..]),
+        _ => &typed[1..],
     }
 }
 
-impl Drop for Picture {
-    fn drop(&mut self) {
-        ratatui::restore();
-    }
-}
-
-fn command(event: &Event) -> Option<KeyCommand> {
-    match event {
-        Event::Resize(..) => Some(KeyCommand::Redraw),
-        Event::Key(key) if key.kind == KeyEventKind::Press => match key.code {
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(KeyCommand::Interrupt),
-            KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(KeyCommand::Quit),
-            KeyCode::Char('s' | 'S') => Some(KeyCommand::Sort),
-            KeyCode::Up | KeyCode::Char('k') => Some(KeyCommand::Scroll(-1)),
-            KeyCode::Down | KeyCode::Char('j') => Some(KeyCommand::Scroll(1)),
-            KeyCode::PageUp => Some(KeyCommand::Scroll(-PAGE)),
-            KeyCode::PageDown => Some(KeyCommand::Scroll(PAGE)),
-            KeyCode::Home => Some(KeyCommand::Scroll(isize::MIN)),
-            KeyCode::End => Some(KeyCommand::Scroll(isize::MAX)),
-            _ => None,
-        },
+fn command(key: u8) -> Option<KeyCommand> {
+    /// What Ctrl-C sends.
+    const INTERRUPT: u8 = 3;
+    match key.to_ascii_lowercase() {
+        INTERRUPT => Some(KeyCommand::Interrupt),
+        b'q' | ESC => Some(KeyCommand::Quit),
+        b's' => Some(KeyCommand::SortBy(SortColumn::Share)),
+        b'w' => Some(KeyCommand::SortBy(SortColumn::Waits)),
+        b'l' => Some(KeyCommand::SortBy(SortColumn::Longest)),
+        b'n' => Some(KeyCommand::SortBy(SortColumn::Name)),
         _ => None,
     }
 }
 
-/// No terminal: a list for each snapshot, on standard output.
-pub(super) struct Lists;
-
-impl Screen for Lists {
-    fn show(&mut self, view: &View) -> Result<(), Exit> {
-        if view.history.n_snapshots == 0 { Ok(()) } else { print(&list(view, width())) }
-    }
-
-    fn command(&mut self) -> Result<Option<KeyCommand>, Exit> {
-        Ok(None)
-    }
-}
-
-/// The locks that were waited for in the last second.
-fn list(view: &View, width: usize) -> String {
-    let mut head = wrap("", &format!("{}: {}", view.title, view::summary(view.history)), width);
-    head.extend(view.history.hang.iter().map(|hang| wrap("", hang, width)));
-    let mut grid = Grid::new(["lock"], ["waiting", "waits/s", "longest", "waits most", "held meanwhile by", "why"]);
-    for lock in view.history.rows.iter().filter(|lock| lock.waiting > 0.0).take(MOST_LOCKS) {
-        let [waiting, waits, longest] = figures(lock);
-        let names = [&lock.waiter, &lock.holder, &lock.cause].map(String::clone);
-        grid.row([lock.name.clone(), waiting, waits, longest].into_iter().chain(names));
-    }
-    if grid.is_empty() { head + "\n" } else { format!("{head}{}\n", grid.render(width)) }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::history::History;
-    use super::super::history::tests::snapshot;
     use super::*;
-    use ratatui::crossterm::event::KeyEvent;
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::LocalModes;
+    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn keys_have_their_usual_meanings() {
-        let key = |code, modifiers| command(&Event::Key(KeyEvent::new(code, modifiers)));
-        assert_eq!(key(KeyCode::Char('q'), KeyModifiers::NONE), Some(KeyCommand::Quit));
-        assert_eq!(key(KeyCode::Esc, KeyModifiers::NONE), Some(KeyCommand::Quit));
-        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(KeyCommand::Interrupt));
-        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::NONE), None);
-        assert_eq!(key(KeyCode::Char('s'), KeyModifiers::NONE), Some(KeyCommand::Sort));
-        let scrolled = [KeyCode::Up, KeyCode::PageDown, KeyCode::End].map(|code| key(code, KeyModifiers::NONE));
-        assert_eq!(scrolled, [-1, 10, isize::MAX].map(|lines| Some(KeyCommand::Scroll(lines))));
-        assert_eq!(command(&Event::Resize(80, 25)), Some(KeyCommand::Redraw));
+        let (quit, interrupt, sort) = (KeyCommand::Quit, KeyCommand::Interrupt, KeyCommand::SortBy);
+        for (typed, meant) in [
+            ("q", vec![quit]),
+            ("\x1b", vec![quit]),
+            ("\x1b\x1b", vec![quit, quit]),
+            ("\x03", vec![interrupt]),
+            ("c", vec![]),
+            ("sWln", [SortColumn::Share, SortColumn::Waits, SortColumn::Longest, SortColumn::Name].map(sort).to_vec()),
+            // An arrow, a page key and Alt-q, and a q after them.
+            ("\x1b[A\x1b[6~\x1bOB\x1bqq", vec![quit]),
+            ("\x1b[", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(commands(typed.as_bytes()), meant, "{typed:?}");
+        }
     }
 
     #[test]
-    fn a_list_has_the_locks_of_the_last_second() {
-        let mut history = History::default();
-        history.add(&snapshot(1.0, &[("gone", 1, 1.0, 1e9, 9)]));
-        let name = "n".repeat(50);
-        history.add(&snapshot(1.0, &[("queue", 2, 1500.0, 1.5e9, 5_000_000), (&name, 3, 1.0, 1e6, 900)]));
-        let view = View { title: "server (process 7)", history: &history, first: 0, footer: "" };
-        insta::assert_snapshot!(list(&view, 130));
-        let narrow = list(&view, 80);
-        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    fn a_picture_fills_the_terminal_and_no_more() {
+        assert_eq!(picture("one\ntwo", "keys", (3, 4)), "\x1b[H\x1b[2Kone\r\n\x1b[2Ktwo\r\n\x1b[2K\r\n\x1b[2Kkey");
+        for size in [(0, 0), (1, 1), (500, 5)] {
+            let lines = picture(&"text\n".repeat(9), "last", size).matches("\x1b[2K").count();
+            assert_eq!(lines, size.1.max(1));
+        }
+    }
+
+    /// A terminal without a screen.
+    fn terminal() -> (File, File) {
+        let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&near).unwrap();
+        unlockpt(&near).unwrap();
+        let name = ptsname(&near, Vec::new()).unwrap();
+        let far = std::ffi::OsStr::from_bytes(name.as_bytes());
+        (File::from(near), File::options().read(true).write(true).open(far).unwrap())
+    }
+
+    #[test]
+    fn a_terminal_is_as_before_after_a_panic_too() {
+        for panics in [false, true] {
+            let (mut near, far) = terminal();
+            let reads_lines = || tcgetattr(&far).unwrap().local_modes.contains(LocalModes::ICANON | LocalModes::ECHO);
+            assert!(reads_lines());
+            let screen = Screen::on(far.try_clone().unwrap(), far.try_clone().unwrap()).unwrap();
+            assert!(!reads_lines());
+            assert_eq!(screen.commands().ok(), Some(vec![]));
+            let ended = panic::catch_unwind(panic::AssertUnwindSafe(|| {
+                assert!(!panics, "as a test");
+                drop(screen);
+            }));
+            assert_eq!((ended.is_err(), reads_lines()), (panics, true));
+            let mut seen = [0; ENTER.len() + LEAVE.len()];
+            near.read_exact(&mut seen).unwrap();
+            assert_eq!(seen.as_slice(), [ENTER, LEAVE].concat());
+        }
     }
 }

@@ -54,9 +54,9 @@ impl Program {
     }
 }
 
-/// How long a process was seen, in ns.
+/// How long a process was seen, in ns. A snapshot is shorter than that.
 fn life_ns(profile: &Profile, process: u32) -> f64 {
     let process = profile.processes.get(process as usize);
     let seconds = process.map(|process| process.to - process.from).filter(|seconds| *seconds > 0.0);
-    seconds.unwrap_or(profile.seconds) * 1e9
+    seconds.map_or(profile.seconds, |seconds| seconds.min(profile.seconds)) * 1e9
 }

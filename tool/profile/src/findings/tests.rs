@@ -507,3 +507,12 @@ fn each_order_has_its_sentence_and_says_in_how_many_processes_it_is() {
     let list = crate::table(&profile, 10_000);
     assert_eq!(list.matches("`b` is taken while `a` is held").count(), 2, "{list}");
 }
+
+/// Its processes have run for longer.
+#[test]
+fn a_snapshot_is_judged_by_its_own_time() {
+    let mut profile = program();
+    profile.locks = vec![lock("queue", &[cause(State::Computing, 1, 100.0, 50.0)], &[])];
+    profile.processes[0].to = 2000.0;
+    assert_eq!(findings(&profile).locks, [0]);
+}

@@ -39,6 +39,33 @@ fn more_than_ten_are_counted() {
     assert!(text.contains("\n15 other locks: together 58 % of the waiting\n"), "{text}");
 }
 
+#[test]
+fn locks_come_in_the_order_of_a_column() {
+    let mut profile = made_up::small();
+    let usual = profile.locks[0].clone();
+    // Most of the waiting, most waits, the longest wait.
+    profile.locks = [("c", 40e9, 10.0, 10), ("b", 30e9, 30.0, 20), ("a", 20e9, 20.0, 30)]
+        .map(|(name, wait_ns, waits, longest_ns)| Lock {
+            name: name.into(),
+            wait_ns,
+            waits,
+            longest_ns,
+            ..usual.clone()
+        })
+        .to_vec();
+    for (column, order) in [
+        (SortColumn::Share, "cba"),
+        (SortColumn::Waits, "bac"),
+        (SortColumn::Longest, "abc"),
+        (SortColumn::Name, "abc"),
+    ] {
+        let found = findings(&profile);
+        assert_eq!(found.locks, [0, 1, 2]);
+        let names: String = listed(&profile, &found, column).iter().map(|(_, lock)| lock.name.as_str()).collect();
+        assert_eq!(names, order, "{column:?}");
+    }
+}
+
 /// Forty rows of next to nothing were printed once.
 #[test]
 fn where_nothing_matters_little_is_said() {
