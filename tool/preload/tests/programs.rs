@@ -47,9 +47,11 @@ fn all_pass(directory: &str, arguments: &[&str], environment: &[(&str, &str)]) {
     assert!(n_programs >= 1 && last.ends_with("programs, 0 failed"), "{text}");
 }
 
+/// What they ask is the C library's own behaviour: that changes only with them.
 #[test]
 fn the_programs_pass_with_the_c_librarys_locks() {
-    all_pass("plain", &[], &[]);
+    let only: &[(&str, &str)] = if is_long() { &[] } else { &[("ONLY", "kinds cond errno timeouts")] };
+    all_pass("plain", &[], only);
 }
 
 #[test]
@@ -71,7 +73,7 @@ fn the_programs_pass_while_they_are_recorded() {
     let records = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recordings");
     let directory = records.to_str().unwrap();
     for (lock, rate) in
-        [("glibc", "1000"), ("ondeck", "1"), ("glibc", "1")].into_iter().take(if is_long() { 3 } else { 2 })
+        [("glibc", "1000"), ("ondeck", "1"), ("glibc", "1")].into_iter().take(if is_long() { 3 } else { 1 })
     {
         let _ = std::fs::remove_dir_all(&records);
         std::fs::create_dir_all(&records).unwrap();
