@@ -60,9 +60,9 @@
 //! before it sleeps. If it slept at once, its core could stay idle although a called sleeper is queued on another one.
 //!
 //! *A rush.* Who has been notified by a condition variable must not depend on one thread that has been called and got no core.
-//! So a notification in a hurry sets RUSH. The next release then calls a sleeper although a seat is taken or kept, and goes on calling
-//! those that have been notified for as long as the lock stays free. They are called *alone*: they get no seat, and acquire as
-//! arrivals do.
+//! So a notification in a hurry sets RUSH. The next release then calls a sleeper although a seat is taken or kept, and goes on
+//! calling those that have been notified for as long as the lock stays free. They are called *alone*: they get no seat, and
+//! acquire as arrivals do. If somebody has the latch, the rush is left to whoever drops it.
 //!
 //! # Lineage
 //! Go's spinbit mutex (issue 68578): one spinner, recorded in the word, and no wake while there is one. CoreCLR's
@@ -88,9 +88,9 @@
 //! | 48 | PASSED | the lock is given to who sits; LOCKED stays set | pass, pass_on | accept | exact |
 //! | 49 | NAPPING | an occupant, or both, sleep on the word, and a release must wake them | nap | rise, rouse, accept, leave | may linger until they are up |
 //! | 50 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim | take, leave | a hint |
-//! | 51-61 | count | releases and passes, modulo 2048; full: the alarm | vacate, rouse, call_up, pass, pass_on; full: whatever asks something | a release that adds, and whatever compares with nothing asked | full in vain, once in 2048 releases and after a claim |
-//! | 62 | LOCKED | somebody is inside, or PASSED | grab, take, `try_acquire_alone` | vacate, rouse, call_up, `release_alone` | exact |
-//! | 63 | RUSH | the next release calls sleepers, whoever has a seat | enlist, enqueue, whoever ends a rush while nobody is up | hurry; vacate with nobody asleep | a hint |
+//! | 51-61 | count | releases and passes, modulo 2048; full: the alarm | vacate, rouse, call_up, hurry, pass, pass_on; full: whatever asks something | a release that adds, and whatever compares with nothing asked | full in vain, once in 2048 releases and after a claim |
+//! | 62 | LOCKED | somebody is inside, or PASSED | grab, take, `try_acquire_alone` | vacate, rouse, call_up, hurry, `release_alone` | exact |
+//! | 63 | RUSH | the next release calls sleepers, whoever has a seat | enlist, enqueue, whoever ends a rush while nobody is up | hurry; vacate with nobody asleep | may linger on a free lock; whoever calls next then goes on with the rush |
 //!
 //! Asked of the next release are FAIR, NAPPING, ROOM, RUSH, and a call if the lock is *vacant*: somebody sleeps and no seat
 //! is taken or kept.
@@ -146,14 +146,14 @@
 //!
 //! Each compare-exchange sets the alarm in what it writes if that asks something, and else takes it out.
 //! A call is: choose a sleeper, detach it with FLIGHT and a seat set, grant. In a rush, if a seat is taken, without either: it is
-//! called alone.
+//! called alone. After a call, another one follows if RUSH is set, the lock is free, and who was called has been notified.
 //!
 //! # Invariants
 //! - I1 LOCKED if and only if exactly one of: a thread is inside; PASSED. asserted: `release`; checked by: `exclusion`,
 //!   TLA+ `LockedIsExact`.
 //! - I2 Somebody sleeps and not LOCKED: then DECK or LATCHED. So someone will act: an occupant, a called sleeper on
-//!   its way, or a latch holder, which calls before it drops the latch (`State::unlatched`). Somebody sleeps, LOCKED, and no
-//!   seat taken: then the holder's release calls (I9). asserted: `leave`; checked by: `every_waiter_finishes`, TLA+
+//!   its way, or a latch holder, which calls before it drops the latch (`State::unlatched`), also if a seat is taken and
+//!   RUSH is set. Somebody sleeps, LOCKED, and no seat taken: then the holder's release calls (I9). asserted: `leave`; checked by: `every_waiter_finishes`, TLA+
 //!   `NoLostWakeup`, plan/tests.rs `no_release_leaves_a_sleeper_beside_an_empty_seat_and_calls_nobody`.
 //! - I4 DECK and SECOND together count those who sit, or have been called and are not up yet; one of them is not up if and
 //!   only if FLIGHT. FLIGHT or SECOND imply DECK, so no call is made under either flag. Of two, unless PASSED, exactly one has
@@ -196,15 +196,15 @@
 //! `no_count::every_waiter_finishes`, `no_count::deadlines`, `no_count::condvar`.
 //!
 //! # Orderings
-//! - E1 `vacate`, `rouse`, `call_up`, `hurry`, `pass`, `pass_on` -> `grab`, `take`, `accept`: everything the last holder wrote. All
-//!   writes to the word are RMWs, so those in between continue the release sequence; but for those of a process with one
-//!   thread (`try_acquire_alone`, `release_alone`), which the start of another thread orders.
+//! - E1 `vacate`, `rouse`, `call_up`, `hurry`, `pass`, `pass_on` -> `grab`, `take`, `accept`: everything the last holder
+//!   wrote. All writes to the word are RMWs, so those in between continue the release sequence; but for those of a process
+//!   with one thread (`try_acquire_alone`, `release_alone`), which the start of another thread orders.
 //! - E2 `enqueue`, `detach` -> the loads of the head under the latch: the fields of the sleeper, and the links.
 //! - E3 `detach`, `unlatch` -> `pass_on`, `call_up`, `hurry`, `latch`: the links that the last latch holder edited.
 //! - E4 `Node::grant` -> `Node::is_granted`: that the caller is done with the node.
 //! - A seat publishes nothing, so claims and polls are Relaxed: whoever goes to bat from it does so by E1.
-//! - No test can tell these from weaker ones. Acquire of `pass_on`, `call_up`, `hurry`, and `latch` in a rush: `link` loads the word with Acquire before
-//!   it reads a link. Acquire of `detach`: its writes are followed by no read of what others wrote, its load is compared
+//! - No test can tell these from weaker ones. Acquire of `pass_on`, `call_up`, `hurry`, and `latch` in a rush: `link` loads
+//!   the word with Acquire before it reads a link. Acquire of `detach`: its writes are followed by no read of what others wrote, its load is compared
 //!   with a node that is known. Release of `unlatch`: it has edited nothing, and continues the caller's release sequence.
 //!
 //! # Promises
@@ -214,9 +214,8 @@
 //!   frees nothing before it has seen it. A release in the slow path compares. Conformance `every_waiter_finishes`,
 //!   `no_lost_wakeup`.
 //! - One awake, and two until the one that has been called is up and the other has looked: the occupants of the seats. In a
-//!   rush, those that have been notified.
-//!   Arrivals are awake too, for the length of their first look, and of their yields if the lock is not hot. TLA+
-//!   `SeatState`.
+//!   rush, those that have been notified. Arrivals are awake too, for the length of their first look, and of their yields if
+//!   the lock is not hot. TLA+ `SeatState`.
 //! - Waiting: who has a place (a seat, the dugout) waits at most patience + 2 G + 4 (H + L) if nobody sleeps, and
 //!   with k older sleepers at most (k + 10) (rotation + 2 G + 4 (H + L)), where G is the longest gap between two polls, H
 //!   the longest hold and L the time in which the system runs a thread that may run. (k + 10: the two seats, and 8 skips for
@@ -264,8 +263,8 @@
 //! it may starve while others are called past it. On deck the bound above holds for it. Its deadline is kept, it loses no
 //! wake-up since it waits for none, and it holds up nobody.
 //!
-//! 27 unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs, all about the lives of nodes and of the lock
-//! after its release.
+//! The unsafe blocks in this file and in calls.rs, deck.rs and dugout.rs are all about the lives of nodes and of the lock after
+//! its release.
 
 use crate::yields::Yields;
 use crate::{Atomic, Hardware, Platform, StaticPlatform, Step};

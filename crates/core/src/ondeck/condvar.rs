@@ -7,14 +7,18 @@
 //! waiter's node onto the lock's list of sleepers, and the release calls it from there. If the lock is free, the
 //! notification wakes the waiter itself.
 //!
-//! A notification is *in a hurry* in three cases: it ends several waits at once; a thread has been called in an earlier
-//! rotation and is not up yet; other programs keep the cores busy ([`Busy`]). In the second it is not if our own threads keep
-//! them busy: to wake more of them would be no help. Then no waiter depends on a thread that has
-//! been woken and may have no core. If the lock is free, but somebody has a seat, the waiter is sent *alone*: it acquires as an
-//! arrival does. If the lock is taken, the push sets RUSH, and the release calls the waiters that have been notified one after
-//! the other, for as long as the lock is free. How many are awake at once thus follows from how long they need the lock. If
-//! that is short, all are woken in a row, and run on all cores. If it is long, the first one has it by the time of the next look,
-//! and the others sleep on: no herd.
+//! A notification is *in a hurry* in three cases:
+//!
+//! - It ends several waits at once.
+//! - Other programs keep the cores busy ([`Busy`]).
+//! - A thread has been called in an earlier rotation and is not up yet, and it is not our own threads that keep the cores
+//!   busy: to wake more of them would be no help.
+//!
+//! Then no waiter depends on a thread that has been woken and may have no core. If the lock is free, but somebody has a seat, the
+//! waiter is sent *alone*: it acquires as an arrival does. If the lock is taken, the push sets RUSH, and the release calls the
+//! waiters that have been notified one after the other, for as long as the lock is free. How many are awake at once thus
+//! follows from how long they need the lock. If that is short, all are woken in a row, and run on all cores. If it is long, the
+//! first one has it by the time of the next look, and the others sleep on: no herd.
 //!
 //! Other notifications leave the waiter to whoever has a seat, or to the thread that has been called. A pool of threads whose
 //! work is short does most of it with few of them awake.
@@ -58,7 +62,8 @@
 //!
 //! # Cost
 //! Nobody waits: a notification is one load. Otherwise two RMWs of the list's lock, and per waiter one of its place and
-//! one of its lock's word, a wake only for one that is invited or sent alone. In a rush, a call takes two RMWs of the release. 16 bytes; a waiter's record is 1 KiB of its stack.
+//! one of its lock's word, a wake only for one that is invited or sent alone. In a rush, a call takes two RMWs of the release.
+//! 16 bytes; a waiter's record is 1 KiB of its stack.
 //!
 //! # After release
 //! A notification does not touch the condition variable after it has released the list's lock, whose release does not
@@ -165,7 +170,7 @@ impl<P: Platform, T: Policy> RawCondvar<P, T> {
                 waiter.outlast();
             }
         }
-        waiter.node.is_up();
+        waiter.node.note_up();
         true
     }
 

@@ -175,7 +175,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Tells the platform that its thread is up: called by that, once it has been granted.
-    pub(super) fn is_up(&self) {
+    pub(super) fn note_up(&self) {
         // Who has switched spinning off did it for a sandbox or for a quota, which makes all late.
         P::note_wake(self.woken_ns.get(), || P::may_spin().then(P::parallelism));
     }

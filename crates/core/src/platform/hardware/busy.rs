@@ -7,9 +7,9 @@ use super::os;
 use crate::Busy;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A wake-up that takes so long had no core: on an idle machine it takes 50 us at most, from deep sleep too.
+/// A wake-up that takes so long had no core: on an idle machine nine in ten of a pool's take 55 us or less (EPYC, 2 CPUs, E41).
 const LATE_NS: u64 = 200_000;
-/// How often the system is asked what this process has used.
+/// How often the system is asked what this process has used, at most.
 const ASK_NS: u64 = 10_000_000;
 /// How long an answer holds: a few time slices.
 const HOLDS_NS: u64 = 20_000_000;
