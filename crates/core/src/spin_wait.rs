@@ -174,13 +174,15 @@ impl<P: Platform> SpinWait<P> {
     /// once.
     pub fn wait_for(&self, timeout: Duration, mut is_over: impl FnMut() -> bool) -> bool {
         let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        let deadline_ns = P::now_ns().saturating_add(timeout_ns);
         let until = P::ticks().saturating_add(P::ns_to_ticks(timeout_ns));
         self.reset();
         loop {
             if is_over() {
                 return true;
             }
-            if P::ticks() >= until {
+            // The counter is cheap, but its rate has been measured, and may be a little off.
+            if P::ticks() >= until && P::now_ns() >= deadline_ns {
                 return false;
             }
             self.snooze();
@@ -247,15 +249,16 @@ mod tests {
         Sleep(u64),
     }
 
-    /// What the wait did on this thread, and when: a clock that moves only by what it does. A tick is a nanosecond.
+    /// What the wait did on this thread, and when: a clock that moves only by what it does. A tick is taken for a nanosecond.
     struct Script {
         now: u64,
+        ticks_per_ns: u64,
         may_spin: bool,
         acts: Vec<(u64, Action)>,
     }
 
     thread_local! {
-        static SCRIPT: RefCell<Script> = const { RefCell::new(Script { now: 1, may_spin: true, acts: Vec::new() }) };
+        static SCRIPT: RefCell<Script> = const { RefCell::new(Script { now: 1, ticks_per_ns: 1, may_spin: true, acts: Vec::new() }) };
     }
 
     fn act(act: Action, takes_ns: u64) {
@@ -298,11 +301,11 @@ mod tests {
         }
 
         fn now_ns() -> u64 {
-            Self::ticks()
+            SCRIPT.with_borrow(|script| script.now)
         }
 
         fn ticks() -> u64 {
-            SCRIPT.with_borrow(|script| script.now)
+            SCRIPT.with_borrow(|script| script.now * script.ticks_per_ns)
         }
 
         fn ns_to_ticks(ns: u64) -> u64 {
@@ -431,5 +434,13 @@ mod tests {
         assert_eq!((n_pauses(), ScriptedPlatform::ticks()), (6, 301));
         let mut looks = 0;
         assert!(wait.wait_for(Duration::MAX, || (looks += 1, looks == 1_000).1));
+    }
+
+    #[test]
+    fn a_counter_that_runs_fast_ends_no_wait_early() {
+        SCRIPT.with_borrow_mut(|script| script.ticks_per_ns = 2);
+        let begin = ScriptedPlatform::now_ns();
+        assert!(!SpinWait::<ScriptedPlatform>::new().wait_for(Duration::from_nanos(300), || false));
+        assert_eq!(ScriptedPlatform::now_ns() - begin, 300);
     }
 }
