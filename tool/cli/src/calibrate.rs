@@ -1,8 +1,9 @@
 //! `ondeck calibrate`.
 
-use crate::exit::Exit;
-use crate::terminal::{end_of_run, print, progress_bar, say, stop_on_signal, width};
-use ondeck_report::wording::wrap;
+use crate::display::{end_of_run, stop_on_signal};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::{print, progress_bar, say, width};
+use ondeck_kit::wording::wrap;
 use ondeck_workloads::calibrate::calibrate;
 use ondeck_workloads::this_machine;
 

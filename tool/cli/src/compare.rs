@@ -1,12 +1,13 @@
 //! `ondeck compare`.
 
 use crate::args::{CompareArgs, FailOn};
-use crate::deliver::file_of;
-use crate::exit::Exit;
-use crate::terminal::{print, say, width};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::file::file_of;
+use ondeck_kit::terminal::{print, say, width};
 
+use ondeck_kit::file::ReadError;
 use ondeck_profile::{compare, is_profile, read_profile};
-use ondeck_report::output::{ReadError, read};
+use ondeck_report::output::read;
 use std::path::Path;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {

@@ -14,7 +14,7 @@ mod choice;
 mod compare;
 mod deliver;
 mod demo;
-mod exit;
+mod display;
 mod list;
 mod plan;
 mod profile;
@@ -22,13 +22,12 @@ mod report;
 mod run;
 mod shell;
 mod sim;
-mod terminal;
 mod top;
 
 use args::{Cli, Command};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use exit::Exit;
+use ondeck_kit::exit::{self, Exit};
 
 /// Who started us may have had no interest in the ends of its children, and we inherit that. Then we would never hear how a
 /// program ended that we run.

@@ -13,9 +13,9 @@ mod signals;
 mod trial;
 
 use crate::args::ProfileArgs;
-use crate::exit::Exit;
-use crate::terminal::say;
 pub(crate) use directory::{Directory, directory};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::say;
 use ondeck_launch::{Refusal, prepare};
 use outputs::Outputs;
 pub(crate) use outputs::{show, shown};

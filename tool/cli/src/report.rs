@@ -1,15 +1,17 @@
 //! `ondeck report`.
 
 use crate::args::ReportArgs;
-use crate::exit::Exit;
-use crate::terminal::{for_user, print, say};
+use ondeck_kit::drawing::Picture;
+use ondeck_kit::exit::Exit;
+use ondeck_kit::file::{OutFile, ReadError};
+use ondeck_kit::terminal::{for_user, print, say};
 use ondeck_profile::json::{from_json, is_profile};
 use ondeck_report::document::Document;
-use ondeck_report::drawing::{Picture, pictures};
+use ondeck_report::drawing::pictures;
 use ondeck_report::html::page;
 use ondeck_report::inputs::Inputs;
 use ondeck_report::markdown::markdown;
-use ondeck_report::output::{OutFile, ReadError, fingerprint_path, text_of};
+use ondeck_report::output::{fingerprint_path, text_of};
 use ondeck_workloads::catalogue;
 use std::path::{Path, PathBuf};
 

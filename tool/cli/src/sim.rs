@@ -2,13 +2,15 @@
 
 use crate::args::SimArgs;
 use crate::deliver::{Destination, command};
-use crate::exit::Exit;
+use crate::display::{displayed, stop_on_signal};
 use crate::plan::{Stage, notes, points};
-use crate::terminal::{displayed, say, stop_on_signal, width};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::file::OutFile;
+use ondeck_kit::terminal::{say, width};
+use ondeck_kit::wording::{counted, duration_ns, quoted};
 use ondeck_report::explain::tables;
-use ondeck_report::output::{OutFile, Results};
+use ondeck_report::output::Results;
 use ondeck_report::trace::{Header, Subject};
-use ondeck_report::wording::{counted, duration_ns, quoted};
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::simulate::trace;
 use ondeck_workloads::simulate::{self, MachinePlan, Timeline};
