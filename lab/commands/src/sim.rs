@@ -17,7 +17,8 @@ use ondeck_workloads::simulate::{self, MachinePlan, Timeline};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
+/// Simulates locks on a machine that is described.
+pub fn run(args: &SimArgs) -> Result<(), Exit> {
     let out = Destination::new(&args.run)?;
     let plan = plan(args).map_err(Exit::Usage)?;
     let trace = args.trace.as_deref().map(|path| trace_file(path, &plan.plan)).transpose().map_err(Exit::Usage)?;

@@ -12,7 +12,8 @@ use ondeck_workloads::driver;
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::this_machine;
 
-pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
+/// Measures locks on this machine.
+pub fn run(args: &BenchArgs) -> Result<(), Exit> {
     let out = Destination::new(&args.run)?;
     let plan = plan(args).map_err(Exit::Usage)?;
     let fingerprint = this_machine::fingerprint().beside(plan.load);

@@ -1,6 +1,6 @@
 //! `ondeck list`: what there is, one line each; in a terminal, more where one is too narrow.
 
-use crate::args::Listing;
+use crate::args::{ListArgs, Listing};
 use ondeck_kit::Grid;
 use ondeck_kit::exit::Exit;
 use ondeck_kit::terminal::{known_width, print};
@@ -9,7 +9,8 @@ use ondeck_workloads::lock::locks;
 use ondeck_workloads::simulate::{Machine, built_in_machines, origins};
 use ondeck_workloads::workload::WORKLOADS;
 
-pub(crate) fn run(what: Listing, sources: bool) -> Result<(), Exit> {
+/// Prints what there is.
+pub fn run(&ListArgs { what, sources }: &ListArgs) -> Result<(), Exit> {
     if sources && !matches!(what, Listing::Machines) {
         return Err(Exit::Usage(
             "--sources works with `ondeck list machines` only: locks and workloads have no figures".into(),

@@ -1,5 +1,6 @@
 //! `ondeck calibrate`.
 
+use crate::args::CalibrateArgs;
 use crate::display::{end_of_run, stop_on_signal};
 use ondeck_kit::exit::Exit;
 use ondeck_kit::terminal::{print, progress_bar, say, width};
@@ -8,7 +9,7 @@ use ondeck_workloads::calibrate::calibrate;
 use ondeck_workloads::this_machine;
 
 /// Measures this machine, with a bar that shows how far it is, and prints the table.
-pub(crate) fn run() -> Result<(), Exit> {
+pub fn run(_: &CalibrateArgs) -> Result<(), Exit> {
     let fingerprint = this_machine::fingerprint();
     let bar = progress_bar();
     let calibration = calibrate(stop_on_signal(), &mut |what, done, total| {
