@@ -1,7 +1,7 @@
 //! Commands of others, with errors that say which and why.
 
 use crate::files::ErrorContext;
-use ondeck_report::wording::typed;
+use ondeck_kit::wording::typed;
 use ondeck_rounds::{RunFailure, RunningProcess};
 use std::io::{Read, pipe};
 use std::path::Path;

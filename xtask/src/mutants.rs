@@ -149,7 +149,7 @@ impl MutantWorkspace {
         let home = root.join("target/mutants");
         let workspace = MutantWorkspace { work: home.join("work"), target: home.join("target") };
         std::fs::create_dir_all(&workspace.work).at(&workspace.work)?;
-        for part in ["Cargo.toml", "Cargo.lock", "crates", "tool", "lab", "proof", "xtask"] {
+        for part in ["Cargo.toml", "Cargo.lock", "crates", "kit", "tool", "lab", "proof", "xtask"] {
             mirror(&root.join(part), &workspace.work.join(part), &[])?;
         }
         Ok(workspace)

@@ -5,9 +5,9 @@
 //! on which of two locks is ahead, nothing is said about it.
 
 use crate::catalogue::Catalogue;
-use crate::histogram::Histogram;
 use crate::row::{Metric, Row, is_simulated, main_metric};
-use crate::stats::{is_bistable, median};
+use ondeck_kit::histogram::Histogram;
+use ondeck_kit::stats::{is_bistable, median};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Workload and number of threads: what locks are compared in.

@@ -6,7 +6,7 @@ use crate::next::{Storage, next};
 use crate::noise::is_noise;
 use crate::output::Results;
 use crate::run_tables::tables;
-use crate::wording::wrap;
+use ondeck_kit::wording::wrap;
 
 /// A machine that is busy all the time gives a warning every other second; so many are shown.
 const SHOWN_WARNINGS: usize = 4;

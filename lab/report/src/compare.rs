@@ -6,8 +6,8 @@
 
 use crate::board::group;
 use crate::row::{CPUS, Metric, NS_PER_OP, OPS_PER_S, Row, WAIT_P99_NS, main_metric};
-use crate::stats::{geometric_mean, least_p, mann_whitney, median, median_interval, rounds_needed};
-use crate::{Grid, wording};
+use ondeck_kit::stats::{geometric_mean, least_p, mann_whitney, median, median_interval, rounds_needed};
+use ondeck_kit::{Grid, wording};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Above this probability that chance alone did it, a difference is not stated.

@@ -1,13 +1,13 @@
 //! A report before it has a form: the page, the static pictures and the tables are made from it.
 
 use crate::catalogue::Catalogue;
-use crate::figure::Figure;
 use crate::findings;
 pub use crate::findings::{Finding, Origin};
 use crate::inputs::Source;
 use crate::plotting::{Charts, figures};
 use crate::timeline::{self, Lanes};
 use crate::trace::Trace;
+use ondeck_kit::figure::Figure;
 
 /// What a report says, in the order in which it says it.
 #[derive(Clone, Debug, PartialEq)]

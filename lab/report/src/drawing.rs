@@ -5,40 +5,23 @@
 //! machine, its fonts included. What is written is text, and gets the room that it needs in the widest usual font.
 
 mod axes;
-mod intervals;
 mod lanes;
 mod legend;
-mod lettering;
 mod marks;
 mod page;
-mod scale;
 #[cfg(test)]
 mod tests;
 
-pub use intervals::{Interval, Intervals, Size, intervals_in_page};
 pub use lanes::{lanes_in_page, lanes_svg};
-pub use lettering::clean;
 pub use page::{Inline, chart_in_page, markers, swatch};
 
-use crate::figure::{Axis, Figure, Form, Point, Scale, Series};
-use crate::palette::{DARK, HUES, LIGHT, QUIET};
 use crate::timeline::Lanes;
 use legend::Legend;
-use lettering::{fit, lines, tick};
-use scale::{Ends, Ruler};
+use ondeck_kit::drawing::{AXIS_SIZE, Ends, MOST_TICK, Picture, Ruler, at, clean, fit, lines, tick, width, words};
+use ondeck_kit::figure::{Axis, Figure, Form, Point, Scale, Series};
+use ondeck_kit::palette::{DARK, HUES, LIGHT, QUIET};
 use svg::Document;
-use svg::node::element::{Definitions, Description, Group, Line, Rectangle, Style, Text, Title};
-
-/// A file with a picture in it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
-    /// Name of the file, without its extension.
-    pub id: String,
-    /// What is shown, in one line.
-    pub title: String,
-    /// The text of the file.
-    pub svg: String,
-}
+use svg::node::element::{Definitions, Description, Group, Rectangle, Style, Title};
 
 /// All pictures of a report.
 pub fn pictures(report: &crate::document::Document) -> Vec<Picture> {
@@ -58,7 +41,6 @@ const CAPTION_SIZE: f64 = 13.0;
 const CAPTION_LINES: usize = 3;
 /// Between lines of the caption.
 const CAPTION_ROW: f64 = 18.0;
-const AXIS_SIZE: f64 = 13.0;
 const FONTS: &str = "system-ui, Helvetica, Arial, sans-serif";
 
 /// The text of an SVG file.
@@ -136,18 +118,6 @@ fn dark_style() -> String {
     format!("@media (prefers-color-scheme:dark){{{rules}}}")
 }
 
-/// A coordinate: tenths of a pixel are fine enough, and the same on every machine.
-fn at(pixels: f64) -> f64 {
-    // Adding 0 turns -0 into 0.
-    (pixels * 10.0).round() / 10.0 + 0.0
-}
-
-/// A text that begins at the point, which lies on its base line.
-fn words(text: &str, size: f64, class: &str, (x, y): (f64, f64)) -> Text {
-    let fill = if class == "ink" { LIGHT.ink } else { LIGHT.muted };
-    Text::new(clean(text)).set("x", at(x)).set("y", at(y)).set("font-size", size).set("class", class).set("fill", fill)
-}
-
 /// A value of the axis to the right, in words: `16 threads`, or its name.
 fn value_of_x(axis: &Axis, value: f64) -> String {
     match &axis.scale {
@@ -199,8 +169,8 @@ impl Frame {
         let lower = points().map(|point| point.y / 2.0).filter(|_| figure.form == Form::Bars);
         let ys: Vec<f64> = points().map(|point| point.y).chain(spreads).chain(mark).chain(lower).collect();
         let y = Ruler::new(&figure.y, &ys, Ends::Round, (bottom, top));
-        let widest = y.ticks.iter().map(|(_, text)| lettering::width(text, AXIS_SIZE)).fold(0.0, f64::max);
-        let numbers = widest.min(axes::MOST_TICK) + 10.0;
+        let widest = y.ticks.iter().map(|(_, text)| width(text, AXIS_SIZE)).fold(0.0, f64::max);
+        let numbers = widest.min(MOST_TICK) + 10.0;
         let (left, right) = sides(numbers);
         let pad = match (&figure.x.scale, figure.form) {
             (Scale::Names { .. }, _) => 0.0,
@@ -246,10 +216,4 @@ impl Frame {
             places.first().zip(places.last()).map(|(first, last)| 2.0 * (first - self.left).min(self.right - last));
         gaps.chain(edges).fold(self.right - self.left, f64::min)
     }
-}
-
-/// A line across, or along an axis.
-fn rule(class: &str, colour: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Line {
-    let line = Line::new().set("x1", at(x1)).set("y1", at(y1)).set("x2", at(x2)).set("y2", at(y2));
-    line.set("class", class).set("stroke", colour)
 }

@@ -4,9 +4,9 @@
 //! all threads, asleep or awake, added up over the measured window and divided by the operations in it. So it is not how
 //! long an operation takes: of ten threads, of which nine sleep, the sleeping is nine tenths.
 
-use crate::Grid;
 use crate::row::{Row, TimeBreakdown};
-use crate::wording::{broken, duration_ns, wrap};
+use ondeck_kit::Grid;
+use ondeck_kit::wording::{broken, duration_ns, wrap};
 
 /// Reads one part of the time.
 type Part = fn(&TimeBreakdown) -> f64;
@@ -82,7 +82,7 @@ pub fn tables(rows: &[Row], width: usize) -> String {
     }
     for (workload, threads) in &settings {
         let of_setting = rows.iter().filter(|row| (row.workload.as_str(), row.threads) == (*workload, *threads));
-        text += &format!("Where the time goes: {workload}, {}\n", crate::wording::threads(*threads));
+        text += &format!("Where the time goes: {workload}, {}\n", ondeck_kit::wording::threads(*threads));
         text += &format!("{}\n", table(&columns(of_setting)).render(width));
     }
     if !settings.is_empty() {

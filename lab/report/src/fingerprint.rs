@@ -1,10 +1,9 @@
 //! Where a result comes from: enough to judge whether two results may be compared.
 
 use crate::row::Row;
-use crate::wording;
-use fnv::FnvHasher;
+use ondeck_kit::hash::hash;
+use ondeck_kit::wording;
 use serde::{Deserialize, Serialize};
-use std::hash::Hasher;
 
 /// The machine, the program and the moment of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,18 +107,6 @@ impl Fingerprint {
     }
 }
 
-/// FNV-1a of a text: the same on every machine and in every version of the language.
-pub fn hash_number(text: &str) -> u64 {
-    let mut hasher = FnvHasher::default();
-    hasher.write(text.as_bytes());
-    hasher.finish()
-}
-
-/// The same in hexadecimal.
-pub fn hash(text: &str) -> String {
-    format!("{:016x}", hash_number(text))
-}
-
 impl Simulation {
     /// What the rows were computed from and what came out, in one line: machine, seeds, and the hash of their traces. Two
     /// results with the same line are the same.
@@ -150,11 +137,6 @@ fn traces(rows: &[Row]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_hash_is_fnv_1a() {
-        assert_eq!((hash("").as_str(), hash("a").as_str()), ("cbf29ce484222325", "af63dc4c8601ec8c"), "as published");
-    }
 
     #[test]
     fn the_line_tells_results_apart() {

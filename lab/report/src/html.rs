@@ -10,22 +10,14 @@ mod timeline;
 
 use crate::document::{Document, Finding, Origin};
 use crate::drawing::{Inline, chart_in_page, markers, swatch};
-use crate::figure::{Figure, Scale};
-use crate::palette::{Background, DARK, HUES, Hue, LIGHT, QUIET};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use serde::Serialize;
+use ondeck_kit::figure::{Figure, Scale};
+use ondeck_kit::page::{ELEMENTS, FORMAT, head, lean};
 
-const STYLE: &str = include_str!("html/page.css");
-/// For every page of ours: numbers as the tables write them, and elements whose text is never taken for markup.
-pub const BASICS: &str = concat!(include_str!("html/format.js"), include_str!("html/elements.js"));
-/// The parts of each share one scope, that of a module.
-const CHARTS: &str = concat!(include_str!("html/elements.js"), include_str!("html/chart.js"));
+/// What a pointer and keys do to charts.
+const CHART: &str = include_str!("html/chart.js");
 /// What zooms into traces, where there are any.
-const LANES: &str = concat!(include_str!("html/format.js"), include_str!("html/lanes.js"));
-
-/// Nothing is loaded from anywhere, whatever gets into the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; \
-                      form-action 'none'";
+const LANES: &str = include_str!("html/lanes.js");
 /// From so many figures on they are listed above the first.
 const CONTENTS_FROM: usize = 3;
 
@@ -47,62 +39,15 @@ pub fn page(document: &Document) -> String {
                 // Written by a library that escapes all text.
                 @if !document.figures.is_empty() { (PreEscaped(markers())) }
                 script type="module" {
-                    (PreEscaped(lean(CHARTS))) @if !document.timelines.is_empty() { (PreEscaped(lean(LANES))) }
+                    // The parts of each share one scope, that of a module.
+                    (PreEscaped(lean(ELEMENTS))) (PreEscaped(lean(CHART)))
+                    @if !document.timelines.is_empty() { (PreEscaped(lean(FORMAT))) (PreEscaped(lean(LANES))) }
                     "document.body.dataset.ready = 'true';"
                 }
             }
         }
     }
     .into_string()
-}
-
-/// Anything as JSON that can stand inside a script element: no `<`, with which the element could be ended, and no
-/// line separator, which older readers of scripts take for the end of a string.
-///
-/// # Panics
-/// If it has no JSON form, which everything has that is made of strings, numbers and lists of them.
-pub fn json(of: &impl Serialize) -> String {
-    let data = serde_json::to_string(of).expect("strings and numbers always have a JSON form");
-    data.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
-}
-
-/// A script or style sheet of ours without its indentation and the lines that are comments: one that begins with `/*` ends
-/// where its line or a later one ends.
-pub fn lean(source: &str) -> String {
-    let mut is_comment = false;
-    let is_kept = |line: &&str| {
-        let begins = is_comment || line.starts_with("/*");
-        is_comment = begins && !line.ends_with("*/");
-        !begins && !line.starts_with("//") && !line.is_empty()
-    };
-    source.lines().map(str::trim).filter(is_kept).fold(String::new(), |all, line| all + line + "\n")
-}
-
-/// The head of a page: nothing may be loaded, and it looks as all pages of ours do, and as `more` of a style sheet says.
-pub fn head(title: &str, more: &str) -> Markup {
-    html! {
-        head {
-            meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(POLICY);
-            meta name="viewport" content="width=device-width, initial-scale=1";
-            meta name="color-scheme" content="light dark";
-            meta name="generator" content=(concat!("ondeck ", env!("CARGO_PKG_VERSION")));
-            title { (title) }
-            style { (PreEscaped(colours())) (PreEscaped(lean(STYLE))) (PreEscaped(lean(more))) }
-        }
-    }
-}
-
-/// The colours of the charts, which the pictures have too, as variables of the style sheet. Paper is always light.
-fn colours() -> String {
-    let variables = |background: Background, of: fn(&Hue) -> &'static str| {
-        let Background { card, ink, muted, grid } = background;
-        let styles: String = (0..).zip(&HUES).map(|(n, hue)| format!("--style-{n}:{};", of(hue))).collect();
-        let quiet = of(&QUIET);
-        format!(":root{{--paper:{card};--ink:{ink};--muted:{muted};--rule:{grid};--quiet:{quiet};{styles}}}")
-    };
-    let (light, dark) = (variables(LIGHT, |hue| hue.light), variables(DARK, |hue| hue.dark));
-    format!("{light}@media screen and (prefers-color-scheme:dark){{{dark}}}")
 }
 
 /// The title and the first thing to know.

@@ -2,9 +2,10 @@
 
 use crate::board::Board;
 use crate::catalogue::Catalogue;
-use crate::output::{ReadError, Results, parse, text_of};
+use crate::output::{Results, parse, text_of};
 use crate::row::{Row, is_simulated, machine, simulated};
 use crate::trace::{self, Trace};
+use ondeck_kit::file::ReadError;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 

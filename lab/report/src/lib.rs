@@ -1,6 +1,6 @@
 //! What is made of rows: files, comparisons, tables, findings, charts and pages.
 //!
-//! All that measures uses it: `workloads`, the tools and the program `ondeck`. Begin with [`Row`](row::Row);
+//! All that measures uses it: `workloads`, `commands` and `xtask`. Begin with [`Row`](row::Row);
 //! [`Board`](board::Board), rows as they are compared; [`Document`](document::Document), a report before it has a form.
 //!
 //! Knows nothing of what runs locks. A [`Row`](row::Row) is what one lock did in one workload at one number of threads in
@@ -18,15 +18,11 @@ pub mod board;
 pub mod catalogue;
 mod closing;
 pub mod compare;
-pub mod date;
 pub mod document;
 pub mod drawing;
 pub mod explain;
-pub mod figure;
 pub mod findings;
 pub mod fingerprint;
-mod grid;
-pub mod histogram;
 pub mod html;
 pub mod inputs;
 #[cfg(test)]
@@ -35,17 +31,13 @@ pub mod markdown;
 mod next;
 pub mod noise;
 pub mod output;
-pub mod palette;
 pub mod plotting;
 pub mod row;
 mod run_tables;
-pub mod stats;
 pub mod timeline;
 pub mod trace;
 mod wait_tables;
-pub mod wording;
 
 pub use catalogue::FLAGSHIP;
 pub use closing::summary;
-pub use grid::Grid;
 pub use next::Storage;

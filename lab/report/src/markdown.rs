@@ -1,18 +1,18 @@
 //! The report as Markdown, for an issue or a pull request: all its figures, in tables.
 
-use crate::Grid;
 use crate::board::{Board, Setting, Spread};
 use crate::catalogue::Catalogue;
 use crate::compare::compare;
 use crate::document::{Document, Origin};
 use crate::inputs::Source;
 use crate::row::{
-    CPUS, CTX_SWITCHES_PER_S, JAIN, MIN_SHARE, Metric, STARVE_MAX_NS, STARVE_P90_NS, STREAK_P90_NS, WAIT_MAX_NS,
-    WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS, main_metric, main_unit,
+    CPUS, CTX_SWITCHES_PER_S, JAIN, MIN_SHARE, Metric, QUEUES, STARVE_MAX_NS, STARVE_P90_NS, STREAK_P90_NS,
+    WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS, main_metric, main_unit,
 };
 use crate::run_tables::{CUT, is_among_best, units};
 use crate::timeline::Lanes;
-use crate::wording::{QUEUES, count, duration_ns, escape, three_digits, times};
+use ondeck_kit::Grid;
+use ondeck_kit::wording::{count, duration_ns, escape, three_digits, times};
 
 /// The text: what the figures say, the figures, and where they come from.
 pub fn markdown(sources: &[Source], document: &Document, catalogue: &Catalogue) -> String {

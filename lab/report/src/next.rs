@@ -1,6 +1,6 @@
 //! The command that says more than a run did.
 
-use crate::wording::{quoted, typed};
+use ondeck_kit::wording::{quoted, typed};
 
 /// Where the results of a run are.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Warnings about what else the machine did, which the measuring program gives and the report has to know.
 
-use crate::wording::counted;
+use ondeck_kit::wording::counted;
 
 /// What a complaint about the load says, and no other warning.
 pub const TOO_LOW: &str = "figures of that time are too low";

@@ -4,18 +4,15 @@
 //! made it stands in a second file beside it, with a hash of the rows that it is about, because one of the two may be
 //! replaced without the other. JSON has everything in one.
 
-mod file;
 mod partial;
-mod place;
 
-pub use file::{OutFile, fingerprint_path};
-pub use partial::PartialFile;
+pub use partial::{PartialFile, forget, keep, left};
 
-use crate::fingerprint::{Fingerprint, hash};
-use crate::row::{COLUMNS, RUN_FIELDS, Row};
-use crate::wording::QUEUES;
+use crate::fingerprint::Fingerprint;
+use crate::row::{COLUMNS, QUEUES, RUN_FIELDS, Row};
+use ondeck_kit::file::{OutFile, ReadError, reason, with_more};
+use ondeck_kit::hash::hash;
 use serde::{Deserialize, Serialize, Serializer};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Format of a result file.
@@ -117,7 +114,10 @@ impl Results {
     pub fn write(&self, file: &OutFile, format: Format) -> Result<(), String> {
         file.replace(self.to_text(format).as_bytes())?;
         match format {
-            Format::Csv => file.replace_beside(self.fingerprint_text().as_bytes()),
+            // Only regular files have one.
+            Format::Csv => {
+                file.beside(FINGERPRINT).map_or(Ok(()), |file| file.replace(self.fingerprint_text().as_bytes()))
+            }
             Format::Json => Ok(()),
         }
     }
@@ -152,38 +152,19 @@ fn rows_hash(rows: &[Row]) -> String {
     hash(&text)
 }
 
-/// Why a file is not what was asked for, in one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadError {
-    file: PathBuf,
-    line: Option<u64>,
-    what: String,
+/// The file that holds the fingerprint of a CSV file: `a/b.csv` has `a/b.csv.fingerprint.json`. The whole name, because
+/// `a/b.txt` has one too.
+pub fn fingerprint_path(path: &Path) -> PathBuf {
+    with_more(path, FINGERPRINT)
 }
 
-impl ReadError {
-    /// About the file as a whole.
-    pub fn new(file: &Path, what: String) -> Self {
-        ReadError { file: file.to_path_buf(), line: None, what }
-    }
+const FINGERPRINT: &str = ".fingerprint.json";
 
-    /// Not the JSON that is expected.
-    pub(crate) fn json(file: &Path, error: &serde_json::Error, expected: &str) -> Self {
-        let (line, what) = json_error(error, expected);
-        ReadError { file: file.to_path_buf(), line: Some(line), what }
-    }
+/// Not the JSON that is expected.
+pub(crate) fn not_json(file: &Path, error: &serde_json::Error, expected: &str) -> ReadError {
+    let (line, what) = json_error(error, expected);
+    ReadError { file: file.to_path_buf(), line: Some(line), what }
 }
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
-        if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
-        }
-        write!(f, ": {}", self.what)
-    }
-}
-
-impl std::error::Error for ReadError {}
 
 /// What is expected, for messages about files that are something else.
 const EXPECTED: &str = "expected a result file of `ondeck bench --out`, CSV or JSON";
@@ -325,12 +306,6 @@ fn json_error(error: &serde_json::Error, expected: &str) -> (u64, String) {
     (error.line() as u64, format!("{what}; {hint}"))
 }
 
-/// What the operating system says, without the error number that Rust appends.
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -417,6 +392,13 @@ mod tests {
         let mut rows = results().rows;
         rows[0].set_at_least(crate::row::WAIT_MAX_NS);
         assert_eq!(rows_hash(&rows), hash(&csv_rows(&rows)));
+    }
+
+    #[test]
+    fn no_two_files_share_a_fingerprint() {
+        let files = ["run.1", "run.2", "run", "run.csv", "run.csv.partial"];
+        let beside = files.map(|file| fingerprint_path(Path::new(file)).display().to_string());
+        assert_eq!(beside, files.map(|file| format!("{file}.fingerprint.json")));
     }
 
     #[test]

@@ -11,10 +11,10 @@ mod words;
 
 use crate::board::Board;
 use crate::catalogue::Catalogue;
-use crate::figure::{Figure, Form};
 use crate::inputs::Source;
-use crate::wording::counted_that;
 use charts::CHARTS;
+use ondeck_kit::figure::{Figure, Form};
+use ondeck_kit::wording::counted_that;
 use std::collections::HashSet;
 use topic::{MeasuredData, Topic};
 

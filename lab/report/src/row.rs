@@ -4,8 +4,12 @@
 //! order of the CSV header; the JSON has the same names. Readers elsewhere depend on both, so a field is only ever
 //! added at the end.
 
-use crate::histogram::Histogram;
+use ondeck_kit::histogram::Histogram;
 use serde::{Deserialize, Serialize};
+
+/// What stands beside numbers of threads with the mark of more than there are CPUs.
+pub const QUEUES: &str = "more threads than simulated CPUs: the order in which a system runs them decides, and few such \
+                          figures were ever compared with a real system";
 
 /// What one lock did in one workload at one thread count in one round. A figure that the workload does not have is
 /// `None`, and empty in the file.

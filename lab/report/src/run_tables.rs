@@ -1,9 +1,13 @@
 //! The tables of a run: the figure that each workload is about, then what it cost in CPUs and in waiting.
 
 use crate::board::{Board, Setting, Spread};
-use crate::row::{CPUS, Metric, Unit, WAIT_MAX_NS, main_metric, main_unit};
-use crate::wording::{BISTABLE, QUEUES, broken, duration_ns, three_digits, wrap};
-use crate::{FLAGSHIP, Grid, wait_tables};
+use crate::row::{CPUS, Metric, QUEUES, Unit, WAIT_MAX_NS, main_metric, main_unit};
+use crate::{FLAGSHIP, wait_tables};
+use ondeck_kit::Grid;
+use ondeck_kit::wording::{broken, duration_ns, three_digits, wrap};
+
+/// What stands beside a figure that has the mark of two groups of seeds.
+const BISTABLE: &str = "bistable: the seeds fall into two groups, so the median says little";
 
 /// A column is hardly wider than its figures if the name above them is not wider than this.
 const NAME_WIDTH: usize = 9;

@@ -1,9 +1,9 @@
 //! Who is at bat, awake and asleep: a part of a trace that can be taken in at a glance.
 
-use crate::Grid;
 use crate::trace::Place;
 use crate::trace::{Span, Trace};
-use crate::wording::{counted, duration_ns, list, plain, three_digits};
+use ondeck_kit::Grid;
+use ondeck_kit::wording::{counted, duration_ns, list, plain, three_digits};
 use std::collections::BTreeMap;
 
 /// More lanes than these become too thin to follow.

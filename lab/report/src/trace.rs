@@ -1,6 +1,7 @@
 //! The traces that a report shows: files of `ondeck sim --trace`, and what such a file has besides the slices of a viewer.
 
-use crate::output::ReadError;
+use crate::output::not_json;
+use ondeck_kit::file::ReadError;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -141,7 +142,7 @@ impl Trace {
     /// # Errors
     /// If it is not as `ondeck sim --trace` writes it.
     pub fn parse(file: &Path, label: String, text: &str) -> Result<Trace, ReadError> {
-        let parsed: File = serde_json::from_str(text).map_err(|error| ReadError::json(file, &error, EXPECTED))?;
+        let parsed: File = serde_json::from_str(text).map_err(|error| not_json(file, &error, EXPECTED))?;
         let File { header, events } = parsed;
         let mut threads: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
         for event in events.iter().filter(|event| event.ph == "X" && event.pid == THREADS) {

@@ -1,9 +1,9 @@
 //! The waits of a workload that is about them: their percentiles, and how many of them took how long.
 
-use crate::Grid;
 use crate::board::{Board, Setting};
-use crate::histogram::Histogram;
-use crate::wording::duration_ns;
+use ondeck_kit::Grid;
+use ondeck_kit::histogram::Histogram;
+use ondeck_kit::wording::duration_ns;
 
 /// The tables, each with its title; none if no row has its waits with it.
 pub(super) fn tables(board: &Board, width: usize) -> Vec<String> {

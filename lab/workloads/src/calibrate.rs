@@ -9,9 +9,9 @@ use crate::execution::Execution;
 use crate::noise::{FIRST_LOOKS_NS, Pace, PacedSample};
 use measures::{LINE_TRANSFER, MEASURES, Measure};
 use ondeck_core::Hardware;
+use ondeck_kit::stats::median;
+use ondeck_kit::{Grid, wording};
 use ondeck_report::noise::SLOW;
-use ondeck_report::stats::median;
-use ondeck_report::{Grid, wording};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Repetitions of each measurement.

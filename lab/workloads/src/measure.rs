@@ -10,7 +10,7 @@
 use crate::conditions::{Conditions, End};
 use crate::execution::{Execution, Usage};
 use crate::thread_group::{Body, COUNT, GroupState, TIME, ThreadGroup, WARM_UP, watch};
-use ondeck_report::histogram::Histogram;
+use ondeck_kit::histogram::Histogram;
 use ondeck_report::row::{
     Row, STARVE_MAX_NS, STARVE_P90_NS, TimeBreakdown, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS,
 };

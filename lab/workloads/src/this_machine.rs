@@ -2,7 +2,7 @@
 //!
 //! Everything is read from files that Linux offers; what is not there stays unknown rather than guessed.
 
-use ondeck_report::date::utc;
+use ondeck_kit::date::utc;
 use ondeck_report::fingerprint::Fingerprint;
 use std::fs;
 use std::path::Path;

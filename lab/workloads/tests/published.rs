@@ -3,7 +3,7 @@
 //! How near that is, each table says below. `docs/validation.md` shows it, and what it means. All tables, in some minutes, with
 //! each row: `cargo test --release -p ondeck-workloads --test published -- --include-ignored --nocapture`.
 
-use ondeck_report::stats::median;
+use ondeck_kit::stats::median;
 use ondeck_workloads::plan::{Pin, Plan, Point};
 use ondeck_workloads::simulate::{self, MachinePlan};
 use ondeck_workloads::workload::WorkloadSpec;

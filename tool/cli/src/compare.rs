@@ -1,45 +1,34 @@
 //! `ondeck compare`.
 
-use crate::args::{CompareArgs, FailOn};
-use crate::deliver::file_of;
-use crate::exit::Exit;
-use crate::terminal::{print, say, width};
+use crate::args::CompareArgs;
+use ondeck_kit::exit::Exit;
+use ondeck_kit::file::file_of;
+use ondeck_kit::terminal::{print, say, width};
 
-use ondeck_profile::{compare, is_profile, read_profile};
-use ondeck_report::output::{ReadError, read};
+use ondeck_kit::file::ReadError;
+use ondeck_profile::{compare, read_profile};
 use std::path::Path;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
-    match (is_profile(&args.old), is_profile(&args.new)) {
-        (true, true) => profiles(args),
-        (false, false) => results(args),
-        (true, false) => Err(mixed(&args.old, &args.new)),
-        (false, true) => Err(mixed(&args.new, &args.old)),
+    #[cfg(feature = "lab")]
+    match [&args.old, &args.new].map(|file| ondeck_profile::is_profile(file)) {
+        [true, true] => {}
+        [false, false] => return results(args),
+        [true, false] => return Err(mixed(&args.old, &args.new)),
+        [false, true] => return Err(mixed(&args.new, &args.old)),
     }
+    profiles(args)
 }
 
 /// Two files of measurements.
+#[cfg(feature = "lab")]
 fn results(args: &CompareArgs) -> Result<(), Exit> {
     if args.report.is_some() {
         let what = "--report: these files have results of measurements; accepted: two profiles, or \
                     ondeck report OLD NEW --output PAGE.html";
         return Err(Exit::Usage(what.to_string()));
     }
-    let [(old, old_warnings), (new, new_warnings)] =
-        [read(&args.old).map_err(unusable)?, read(&args.new).map_err(unusable)?];
-    let comparison = ondeck_report::compare::compare(&old.rows, &new.rows);
-    let mut doubts: Vec<String> = [&old, &new].iter().filter_map(|results| results.doubt_about_queues()).collect();
-    doubts.dedup();
-    let [old, new] = names(&args.old, &args.new);
-    if let Some(what) = comparison.nothing_in_common(&old, &new) {
-        return Err(Exit::Usage(what));
-    }
-    for warning in old_warnings.iter().chain(&new_warnings).chain(&doubts).chain(&comparison.warnings) {
-        say(&format!("warning: {warning}"));
-    }
-    print(&comparison.text(&old, &new, width()))?;
-    let worse = if args.fail_on == Some(FailOn::Regression) { comparison.regressions() } else { Vec::new() };
-    if worse.is_empty() { Ok(()) } else { Err(Exit::Failed(format!("worse in {new}: {}", worse.join("; ")))) }
+    ondeck_lab::compare([&args.old, &args.new], &names(&args.old, &args.new), args.fail_on.is_some())
 }
 
 /// Two profiles.
@@ -65,9 +54,10 @@ fn profiles(args: &CompareArgs) -> Result<(), Exit> {
 }
 
 /// Why there is nothing to compare a profile with.
+#[cfg(feature = "lab")]
 fn mixed(profile: &Path, other: &Path) -> Exit {
     // A file that is no result either is told what a profile is.
-    if read(other).is_err()
+    if !ondeck_lab::is_result(other)
         && let Err(error) = read_profile(other)
     {
         return unusable(error);

@@ -2,10 +2,10 @@
 
 mod server;
 
-use crate::exit::Exit;
-use crate::terminal::{as_typed, print};
-use ondeck_report::stats::median;
-use ondeck_report::wording::{count, times};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::stats::median;
+use ondeck_kit::terminal::{as_typed, print};
+use ondeck_kit::wording::{count, times};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! The program `ondeck`: words and flags. What they do is in the other crates of `tool/` and `lab/`.
+//! The program `ondeck`: words and flags. What they do is in the other crates of `tool/`; with the feature `lab`, in those of
+//! `lab/` too.
 //!
 //! People run it. Begin with `args`, the words; each command has a file of its name.
 //!
@@ -8,27 +9,17 @@
 //! that cannot be run, 127 if there is none. `ondeck profile --try` gives 1 if only ondeck's locks make it fail.
 
 mod args;
-mod bench;
-mod calibrate;
-mod choice;
 mod compare;
-mod deliver;
 mod demo;
-mod exit;
-mod list;
-mod plan;
 mod profile;
-mod report;
 mod run;
 mod shell;
-mod sim;
-mod terminal;
 mod top;
 
 use args::{Cli, Command};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use exit::Exit;
+use ondeck_kit::exit::{self, Exit};
 
 /// Who started us may have had no interest in the ends of its children, and we inherit that. Then we would never hear how a
 /// program ended that we run.
@@ -44,15 +35,20 @@ fn main() {
     hear_of_children();
     let done = match Cli::try_parse() {
         Ok(cli) => match cli.command {
-            Command::Bench(args) => bench::run(&args),
-            Command::Sim(args) => sim::run(&args),
+            #[cfg(feature = "lab")]
+            Command::Bench(args) => ondeck_lab::bench(&args),
+            #[cfg(feature = "lab")]
+            Command::Sim(args) => ondeck_lab::sim(&args),
             Command::Run(args) => run::run(&args),
             Command::Profile(args) => profile::run(&args),
             Command::Top(args) => top::run(&args),
-            Command::List { what, sources } => list::run(what, sources),
-            Command::Calibrate => calibrate::run(),
+            #[cfg(feature = "lab")]
+            Command::List(args) => ondeck_lab::list(&args),
+            #[cfg(feature = "lab")]
+            Command::Calibrate(args) => ondeck_lab::calibrate(&args),
             Command::Compare(args) => compare::run(&args),
-            Command::Report(args) => report::run(&args),
+            #[cfg(feature = "lab")]
+            Command::Report(args) => profile::report(&args),
             Command::Demo { library } => demo::run(library.as_deref()),
             Command::DemoServer => demo::serve(),
             Command::Completions { shell } => shell::completions(shell),

@@ -6,6 +6,8 @@ pub(crate) mod meant;
 mod outputs;
 mod place;
 mod recorded;
+#[cfg(feature = "lab")]
+mod report;
 mod rights;
 mod run;
 pub(crate) mod running;
@@ -13,13 +15,15 @@ mod signals;
 mod trial;
 
 use crate::args::ProfileArgs;
-use crate::exit::Exit;
-use crate::terminal::say;
 pub(crate) use directory::{Directory, directory};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::say;
 use ondeck_launch::{Refusal, prepare};
 use outputs::Outputs;
 pub(crate) use outputs::{show, shown};
 pub(crate) use recorded::{GAP, Purpose, RecordedProgram, cannot_start, warn_if_nothing};
+#[cfg(feature = "lab")]
+pub(crate) use report::report;
 pub(crate) use run::{begun, exit_code, now_ns, refused};
 pub(crate) use signals::{end_at_once, listen};
 use std::ffi::OsString;

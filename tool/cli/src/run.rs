@@ -5,7 +5,7 @@ mod labels;
 mod stats;
 
 use crate::args::LaunchArgs;
-use crate::exit::Exit;
+use ondeck_kit::exit::Exit;
 use ondeck_launch::{Launch, Recording, become_it};
 
 /// Returns only if the program could not be started, or statistics are written beside it.

@@ -1,9 +1,9 @@
 //! `ondeck completions` and `ondeck man`: what a shell and `man` know of the commands and flags.
 
 use crate::args::Cli;
-use crate::exit::Exit;
-use crate::terminal::print;
 use clap::CommandFactory;
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::print;
 use std::path::Path;
 
 /// Prints the script that completes commands and flags.

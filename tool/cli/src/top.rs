@@ -4,12 +4,12 @@ mod screen;
 mod source;
 
 use crate::args::TopArgs;
-use crate::exit::Exit;
 use crate::profile::meant::{MeantProcesses, meant};
 use crate::profile::{end_at_once, listen, show, shown};
-use crate::terminal::{as_typed, print, say, width};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::{as_typed, print, say, width};
+use ondeck_kit::wording::{run_time, typed, whole, wrap};
 use ondeck_profile::{Lock, Profile, SortColumn, sorted_table};
-use ondeck_report::wording::{run_time, typed, whole, wrap};
 use screen::{KeyCommand, Screen};
 use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
 use source::{Program, RecordedProcess, Source, TracedProcess};

@@ -177,11 +177,11 @@ pub fn check_recorded(name: &str) -> Result<(), Refusal> {
 /// Whether the lock called `name` can be a program's mutex.
 pub fn check_lock(name: &str) -> Result<(), Refusal> {
     let possible = || {
-        let names = ondeck_lineage::LOCKS.iter().filter(|entry| entry.refusal_as_posix_mutex().is_none());
-        names.map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+        let names = locks().filter(|(_, refusal)| refusal.is_none()).map(|(name, _)| name);
+        names.collect::<Vec<_>>().join(", ")
     };
-    let reason = match ondeck_lineage::LOCKS.iter().find(|entry| entry.name == name) {
-        Some(entry) => entry.refusal_as_posix_mutex(),
+    let reason = match locks().find(|(lock, _)| *lock == name) {
+        Some((_, refusal)) => refusal,
         None => Some("no lock of that name can replace a program's mutexes"),
     };
     match reason {
@@ -190,7 +190,18 @@ pub fn check_lock(name: &str) -> Result<(), Refusal> {
     }
 }
 
-#[cfg(test)]
+/// Each lock, and why it cannot be a program's mutex.
+#[cfg(feature = "lab")]
+fn locks() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+    ondeck_lineage::LOCKS.iter().map(|entry| (entry.name, entry.refusal_as_posix_mutex()))
+}
+
+#[cfg(not(feature = "lab"))]
+fn locks() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+    std::iter::once(("ondeck", None))
+}
+
+#[cfg(all(test, feature = "lab"))]
 mod tests {
     use super::*;
 

@@ -34,7 +34,7 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use libc::{EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
 use ondeck_core::Platform;
-use ondeck_lineage::ondeck::Waiter;
+use ondeck_core::ondeck::Waiter;
 use ondeck_record::OpaqueWait;
 
 impl Cond {

@@ -18,7 +18,7 @@ use crate::{Answer, die, probes, process, thread};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 use ondeck_core::Platform;
-use ondeck_lineage::RawLock;
+use ondeck_core::RawLock;
 
 impl Mutex {
     /// `None` if it is the C library's.

@@ -31,7 +31,7 @@ use crate::words::{self, FROM_KERNEL, percent, waited};
 use crate::wrappers::Tops;
 pub(crate) use causes::parts;
 use measures::{Program, QUIET, is_quiet};
-use ondeck_report::wording::{counted, run_time, whole_of};
+use ondeck_kit::wording::{counted, run_time, whole_of};
 use texts::CauseText;
 
 /// A lock with this part of all waiting is named first, or beside the first.

@@ -13,11 +13,11 @@ use crate::rows::Side;
 use crate::words::{command, headline, is_woken, percent, program, state_of};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
-use ondeck_report::drawing::clean;
-use ondeck_report::fingerprint::hash_number;
-use ondeck_report::html::BASICS;
-use ondeck_report::palette::{Background, DARK, HUES, LIGHT, mix};
-use ondeck_report::wording::{duration_ns, whole_of, wrap};
+use ondeck_kit::drawing::clean;
+use ondeck_kit::hash::hash_number;
+use ondeck_kit::page::BASICS;
+use ondeck_kit::palette::{Background, DARK, HUES, LIGHT, mix};
+use ondeck_kit::wording::{duration_ns, whole_of, wrap};
 use std::fmt::Write as _;
 use tree::{Block, Detail, Graphs, Kind, Label, Labels};
 

@@ -3,7 +3,7 @@
 use crate::summary::Summary;
 use crate::{json, pprof};
 use flate2::read::MultiGzDecoder;
-use ondeck_report::output::{ReadError, reason};
+use ondeck_kit::file::{ReadError, reason};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use crate::names::shown;
 use crate::profile::{Condition, Histogram, Lock, Profile, Site, VERSION, WaitObject};
 use crate::terminal::verdict;
-use ondeck_report::wording::counted;
+use ondeck_kit::wording::counted;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 

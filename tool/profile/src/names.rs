@@ -1,7 +1,7 @@
 //! Names of functions and locks as a reader wants them: short where there is little room, and never more than text.
 
 use crate::profile::Frame;
-use ondeck_report::wording::plain;
+use ondeck_kit::wording::plain;
 
 /// A name that is longer says no more: generated code has names of thousands of characters.
 const MOST: usize = 400;

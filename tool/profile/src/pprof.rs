@@ -36,7 +36,7 @@ use form::{
     TAKEN, WAITED,
 };
 use indexmap::{IndexMap, IndexSet};
-use ondeck_report::wording::{plain, typed};
+use ondeck_kit::wording::{plain, typed};
 use prost::Message;
 use proto::{Function, Label, Line, Location, Mapping, Sample, ValueType};
 use std::borrow::Cow;

@@ -3,7 +3,7 @@
 
 use crate::findings::parts;
 use crate::profile::{Cause, Lock, Profile, Site, State};
-use ondeck_report::wording::plain;
+use ondeck_kit::wording::plain;
 
 /// In the place of a stack that could not be recorded.
 pub(crate) const UNKNOWN: &str = "[unknown stack]";

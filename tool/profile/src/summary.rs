@@ -3,7 +3,7 @@
 use crate::profile::{Lock, Noise, Profile};
 use crate::rows::{Place, Side, UNKNOWN, functions, is_function, of_side, with_rest};
 use crate::words::{causes, is_woken};
-use ondeck_report::wording::{cut, plain, run_time, typed};
+use ondeck_kit::wording::{cut, plain, run_time, typed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

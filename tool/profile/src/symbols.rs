@@ -44,9 +44,9 @@ use crate::Frame;
 pub(crate) use elf::{guarded, stamp};
 pub(crate) use image::Source;
 use image::{Image, Place};
+use ondeck_kit::wording::hexadecimal;
 use ondeck_record::layout::{Stamp, in_time};
 use ondeck_record::read::outside::Budget;
-use ondeck_report::wording::hexadecimal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -8,8 +8,8 @@ use crate::words::{
     waiting, warnings,
 };
 use crate::wrappers::Tops;
-use ondeck_report::Grid;
-use ondeck_report::wording::{duration_ns, plain, whole, wrap};
+use ondeck_kit::Grid;
+use ondeck_kit::wording::{duration_ns, plain, whole, wrap};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 

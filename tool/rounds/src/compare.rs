@@ -1,6 +1,6 @@
 //! Which of two kinds of runs was faster, and whether that is more than chance.
 
-use ondeck_report::stats::{mann_whitney, median};
+use ondeck_kit::stats::{mann_whitney, median};
 
 /// What chance gives less often than so is no chance: the usual twentieth.
 const ALPHA: f64 = 0.05;

@@ -50,7 +50,7 @@ fn shown(line: &[u8]) -> Option<String> {
         return None;
     }
     let start: Vec<u8> = line.iter().copied().take(SHOWN as usize).collect();
-    Some(ondeck_report::wording::plain(String::from_utf8_lossy(&start).trim_end_matches('\n')))
+    Some(ondeck_kit::wording::plain(String::from_utf8_lossy(&start).trim_end_matches('\n')))
 }
 
 #[cfg(test)]

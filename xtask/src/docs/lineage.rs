@@ -1,7 +1,7 @@
 //! The table of docs/lineage.md: every lock by what tells it from its neighbours.
 
+use ondeck_kit::Grid;
 use ondeck_lineage::{Entry, LOCKS};
-use ondeck_report::Grid;
 use std::fs;
 use std::path::Path;
 

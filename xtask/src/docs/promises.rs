@@ -2,8 +2,8 @@
 
 use crate::command::{cargo, output};
 use crate::models::{self, config::Config};
+use ondeck_kit::Grid;
 use ondeck_lineage::{Entry, LOCKS};
-use ondeck_report::Grid;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use super::place::Place;
 use super::process::Locks;
 use super::run::{Run, Sample};
 use crate::files::ErrorContext;
-use ondeck_report::fingerprint;
+use ondeck_kit::hash::hash;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -47,7 +47,7 @@ fn there_and_back(run: &Run, program: &str, there: &str, back: &str) -> Result<S
     }
     let bytes = fs::read(&small).at(&small)?;
     // Only compared with itself, so it need not be text.
-    let hash = fingerprint::hash(&String::from_utf8_lossy(&bytes));
+    let hash = hash(&String::from_utf8_lossy(&bytes));
     Ok(same(format!("{hash} of {} bytes", bytes.len())))
 }
 
@@ -88,7 +88,7 @@ pub(super) fn git(run: &Run) -> Result<Sample, String> {
     let _ = fs::remove_file(run.place.file("again.idx"));
     git(&format!("-C copy index-pack --threads=8 -o {place}/again.idx {}", pack.display()))?;
     let (n_found, n_objects) = (found.lines().count(), objects.lines().count());
-    let hashes = (fingerprint::hash(&found), fingerprint::hash(&objects));
+    let hashes = (hash(&found), hash(&objects));
     Ok(same(format!("{n_found} files found ({}), {n_objects} objects ({})", hashes.0, hashes.1)))
 }
 

@@ -9,8 +9,8 @@ use super::place::Place;
 use super::process::Locks;
 use super::run::{ExpectedProfile, Fault, Program, Run, attempt};
 use crate::files::read;
+use ondeck_kit::wording::whole_percent;
 use ondeck_profile::{Lock, Profile, Site};
-use ondeck_report::wording::whole_percent;
 use std::path::Path;
 
 /// So much of the waiting for a lock must be as expected; the rest may be at its beginning and end.

@@ -17,7 +17,7 @@ pub(super) fn fault(path: &str, line: usize, text: &str) -> String {
 /// The Rust files and the modules of `proof/spec/`, in order of path.
 pub(super) fn read_tree(root: &Path) -> Result<Vec<File>, String> {
     let mut files = Vec::new();
-    for directory in ["crates", "tool", "lab", "proof", "xtask"] {
+    for directory in ["crates", "kit", "tool", "lab", "proof", "xtask"] {
         for path in below(root, directory, &|name| name == "target")? {
             if path.ends_with(".rs") || path.ends_with(".tla") {
                 files.push(File { text: read(&root.join(&path))?, path });

@@ -1,13 +1,11 @@
 //! The two axes: what stands at them, and the lines across.
 
-use super::lettering::{fit, width};
-use super::{AXIS_SIZE, Frame, MARGIN, WIDTH, rule, words};
-use crate::figure::{Figure, Scale};
-use crate::palette::LIGHT;
+use super::{Frame, MARGIN, WIDTH};
+use ondeck_kit::drawing::{AXIS_SIZE, MOST_TICK, at, fit, have_room, rule, width, without_overlap, words};
+use ondeck_kit::figure::{Figure, Scale};
+use ondeck_kit::palette::LIGHT;
 use svg::node::element::{Group, Text};
 
-/// The widest that a number at the left axis becomes.
-pub(super) const MOST_TICK: f64 = 120.0;
 /// The widest that a name below the chart becomes, where it is slanted.
 const MOST_NAME: f64 = 150.0;
 /// Degrees by which names are slanted that have no room side by side.
@@ -94,29 +92,9 @@ impl<'a> Bottom<'a> {
             return words(text, AXIS_SIZE, "muted", (x, bottom + 10.0 + AXIS_SIZE)).set("text-anchor", "middle");
         }
         let (x, y) = (x + 4.0, bottom + 8.0 + AXIS_SIZE / 2.0);
-        let turn = format!("rotate(-{SLANT} {} {})", super::at(x), super::at(y));
+        let turn = format!("rotate(-{SLANT} {} {})", at(x), at(y));
         words(text, AXIS_SIZE, "muted", (x, y)).set("text-anchor", "end").set("transform", turn)
     }
-}
-
-/// Whether each text has its place to itself.
-pub(super) fn have_room(ticks: &[(f64, String)]) -> bool {
-    let half = |text: &str| width(text, AXIS_SIZE) / 2.0;
-    ticks.windows(2).all(|pair| pair[1].0 - half(&pair[1].1) - pair[0].0 - half(&pair[0].1) > 8.0)
-}
-
-/// The texts without those that would touch one that is already there. The first and the last are there.
-pub(super) fn without_overlap(ticks: Vec<(f64, String)>) -> Vec<(f64, String)> {
-    let Some(last) = ticks.last().cloned() else { return ticks };
-    let mut kept: Vec<(f64, String)> = Vec::new();
-    for tick in ticks {
-        let touches = |other: &(f64, String)| !have_room(&[other.clone(), tick.clone()]);
-        let is_last = tick == last;
-        if kept.last().is_none_or(|before| !touches(before)) && (is_last || have_room(&[tick.clone(), last.clone()])) {
-            kept.push(tick);
-        }
-    }
-    kept
 }
 
 /// The names as they are when slanted: cut to the room at their left, and only as many as have a line each.

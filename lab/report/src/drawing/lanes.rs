@@ -1,13 +1,12 @@
 //! Lanes: one for each thread, with bars whose height says as much as their colour. A thread that is nearer to the lock
 //! has the higher bar.
 
-use super::lettering::{fit, width};
-use super::scale::{Ends, Ruler};
-use super::{AXIS_SIZE, FONTS, HUES, LIGHT, MARGIN, WIDTH, at, card, document, header, rule, words};
-use crate::figure::{Axis, Scale, Unit};
+use super::{FONTS, HUES, LIGHT, MARGIN, WIDTH, card, document, header};
 use crate::timeline::{Lane, Lanes};
 use crate::trace::Place;
-use crate::wording::duration_ns;
+use ondeck_kit::drawing::{AXIS_SIZE, Ends, Ruler, at, clean, fit, rule, width, words};
+use ondeck_kit::figure::{Axis, Scale, Unit};
+use ondeck_kit::wording::duration_ns;
 use serde::{Serialize, Serializer};
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Title};
@@ -69,7 +68,7 @@ impl Serialize for Lanes {
             runs(lane, place, begin, &ruler).into_iter().map(told).collect()
         };
         let lane = |lane: &Lane| LaneRuns {
-            name: super::clean(&lane.name),
+            name: clean(&lane.name),
             runs: drawn.iter().map(|place| of_place(lane, *place)).collect(),
         };
         let places = drawn.iter().filter_map(|place| look(*place).map(|(hue, part)| (hue, place.name(), part)));
@@ -108,7 +107,7 @@ pub fn lanes_in_page(lanes: &Lanes, alternative: &str) -> String {
     let svg = Document::new()
         .set("viewBox", (0, 0, WIDTH, at(bottom + 4.0)))
         .set("role", "img")
-        .set("aria-label", super::clean(alternative));
+        .set("aria-label", clean(alternative));
     svg.add(group).to_string()
 }
 
@@ -206,7 +205,7 @@ fn bars(lane: &Lane, begin: u64, ruler: &Ruler, (middle, height): (f64, f64)) ->
             let (name, place, length) = (&lane.name, place.name(), duration_ns(run.ns as f64));
             let times = if run.times == 1 { String::new() } else { format!(" {} times", run.times) };
             let from = duration_ns((run.from_ns - begin) as f64);
-            let told = Title::new(super::clean(&format!("{name}: {place}{times} for {length}, from {from}")));
+            let told = Title::new(clean(&format!("{name}: {place}{times} for {length}, from {from}")));
             group.add(bar((run.from, (run.to - run.from).max(LEAST)), (middle, height * part)).add(told))
         };
         (!runs.is_empty()).then(|| runs.iter().fold(coloured(hue), draw))

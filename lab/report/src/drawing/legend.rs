@@ -1,9 +1,8 @@
 //! The names of the series, each at the height where its line ends.
 
-use super::lettering::{fit, number, width};
 use super::marks::{SeriesStyle, marker, stroke};
-use super::{at, words};
-use crate::figure::{Figure, Form, Series};
+use ondeck_kit::drawing::{at, fit, number, width, words};
+use ondeck_kit::figure::{Figure, Form, Series};
 use svg::node::element::{Group, Line};
 
 /// Pixels from one name to the next.

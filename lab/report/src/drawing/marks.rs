@@ -1,10 +1,9 @@
 //! Lines, bars, whiskers and markers of a series.
 
-use super::lettering::number;
-use super::scale::Ruler;
-use super::{Frame, at};
-use crate::figure::{Figure, Point, Series};
-use crate::palette::{DASHES, HUES, LIGHT, MARKERS, Marker, QUIET};
+use super::Frame;
+use ondeck_kit::drawing::{Ruler, at, clean, number};
+use ondeck_kit::figure::{Figure, Point, Series};
+use ondeck_kit::palette::{DASHES, HUES, LIGHT, MARKERS, Marker, QUIET};
 use svg::node::element::{Circle, Group, Path, Polygon, Polyline, Rectangle, Title};
 use svg::node::{Node, Value};
 
@@ -147,7 +146,7 @@ fn explanation(figure: &Figure, series: &Series, point: &Point) -> Title {
     let y = |value: f64| number(value, figure.y.unit);
     let x = super::value_of_x(&figure.x, point.x);
     let spread = point.spread.map_or(String::new(), |(low, high)| format!(" ({} to {})", y(low), y(high)));
-    Title::new(super::lettering::clean(&format!("{}, {x}: {}{spread}", series.name, y(point.y))))
+    Title::new(clean(&format!("{}, {x}: {}{spread}", series.name, y(point.y))))
 }
 
 /// All series as bars, side by side at each `x`.

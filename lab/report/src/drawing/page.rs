@@ -3,13 +3,12 @@
 //! What lies between the axes is drawn a thousand units wide and high, and stretched. Markers and texts stand at parts of
 //! that, so that they keep their size. A pointer is told the values by a script, which reads them from the table of the figure.
 
-use super::axes::{have_room, without_overlap};
 use super::legend::apart;
-use super::lettering::{clean, fit, width};
 use super::marks::{self, SeriesStyle, marker};
-use super::{AXIS_SIZE, Frame, upwards};
-use crate::figure::{Figure, Form, Point, Scale, Series};
-use crate::palette::{HUES, MARKERS};
+use super::{Frame, upwards};
+use ondeck_kit::drawing::{AXIS_SIZE, MOST_TICK, clean, fit, have_room, width, without_overlap};
+use ondeck_kit::figure::{Figure, Form, Point, Scale, Series};
+use ondeck_kit::palette::{HUES, MARKERS};
 use std::fmt::Write as _;
 use svg::node::Node;
 use svg::node::element::{Element, Group, Path, Text, Use};
@@ -57,7 +56,7 @@ pub fn chart_in_page(figure: &Figure, xs: &[f64]) -> Inline {
     let (ticks, [below, steep]) = below(figure, &frame);
     let numbers = frame.y.ticks.iter().filter_map(|(value, text)| Some((frame.y.place(*value)?, text)));
     let numbers = numbers.fold(group("numbers").set("transform", "translate(-8 4.5)"), |group, (y, text)| {
-        group.add(words(&fit(text, AXIS_SIZE, super::axes::MOST_TICK)).set("y", part(y)))
+        group.add(words(&fit(text, AXIS_SIZE, MOST_TICK)).set("y", part(y)))
     });
     let mut upon = vec![numbers, ticks];
     let stretched = drawn(figure, &frame, &series, &mut upon);
@@ -235,7 +234,7 @@ fn classes(look: SeriesStyle) -> String {
     }
     match look.source {
         0 => classes,
-        source => classes + &format!(" file{}", source % crate::palette::DASHES.len()),
+        source => classes + &format!(" file{}", source % ondeck_kit::palette::DASHES.len()),
     }
 }
 

@@ -1,6 +1,5 @@
-use super::lettering::width;
 use super::*;
-use crate::figure::Unit;
+use ondeck_kit::figure::Unit;
 use roxmltree::Node;
 
 fn points(values: &[(f64, f64)]) -> Vec<Point> {

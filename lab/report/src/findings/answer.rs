@@ -1,7 +1,7 @@
 //! The answer to one question.
 
 use crate::inputs::Source;
-use crate::wording::{counted, list_some, plain};
+use ondeck_kit::wording::{counted, list_some, plain};
 
 /// With this an answer begins that is none.
 pub(crate) const UNKNOWN: &str = "Unknown: ";

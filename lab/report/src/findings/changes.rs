@@ -4,8 +4,8 @@ use super::answer::{Finding, SHOWN, close};
 use crate::compare::{ALPHA, Change, Comparison, compare};
 use crate::inputs::Source;
 use crate::row::Metric;
-use crate::stats::rounds_needed;
-use crate::wording::{counted, list_some, plain};
+use ondeck_kit::stats::rounds_needed;
+use ondeck_kit::wording::{counted, list_some, plain};
 use std::collections::BTreeMap;
 
 /// What changed from the first file to the other, and how many figures they have in common.

@@ -4,8 +4,8 @@ use super::answer::NAMED_LOCKS;
 use crate::FLAGSHIP;
 use crate::board::{Board, Setting, Spread};
 use crate::row::{CPUS, CTX_SWITCHES_PER_S, MIN_SHARE, Metric, WAIT_MAX_NS, WAIT_P99_NS};
-use crate::stats::median;
-use crate::wording::{count, duration_ns, list_some, threads, times};
+use ondeck_kit::stats::median;
+use ondeck_kit::wording::{count, duration_ns, list_some, threads, times};
 
 /// CPU time of all threads for each operation that was done.
 const CPU_NS_PER_OP: Metric = Metric {

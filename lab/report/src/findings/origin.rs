@@ -5,7 +5,7 @@ use crate::inputs::Source;
 use crate::row::{Row, is_simulated, machine, simulated};
 use crate::trace::Header;
 use crate::trace::Trace;
-use crate::wording::{duration_ns, list_some, plain};
+use ondeck_kit::wording::{duration_ns, list_some, plain};
 use std::collections::BTreeSet;
 
 /// Where a file's figures come from.

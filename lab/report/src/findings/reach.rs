@@ -3,7 +3,7 @@
 use crate::board::{Board, Setting, Spread};
 use crate::inputs::Source;
 use crate::row::main_unit;
-use crate::wording::{counted, list_some, threads, three_digits};
+use ondeck_kit::wording::{counted, list_some, threads, three_digits};
 
 /// So many figures on which seeds do not agree.
 const NAMED_CELLS: usize = 4;

@@ -3,7 +3,7 @@
 use super::answer::{NAMED_LOCKS, UNKNOWN, numbers};
 use crate::board::{Board, Ratio, Setting};
 use crate::row::main_metric;
-use crate::wording::{list_some, threads, times};
+use ondeck_kit::wording::{list_some, threads, times};
 
 /// Below this part of one thread's throughput we say that a lock collapses.
 const COLLAPSED_BELOW: f64 = 0.5;

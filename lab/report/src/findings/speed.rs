@@ -4,8 +4,8 @@ use super::answer::{NAMED_LOCKS, numbers};
 use crate::FLAGSHIP;
 use crate::board::{Board, Ratio, Setting};
 use crate::row::main_metric;
-use crate::stats::geometric_mean;
-use crate::wording::{counted, duration_ns, list_some, threads, times};
+use ondeck_kit::stats::geometric_mean;
+use ondeck_kit::wording::{counted, duration_ns, list_some, threads, times};
 
 /// So many parts of a range of threads are told apart in a sentence.
 const CLAUSES: usize = 8;

@@ -5,7 +5,7 @@ use crate::inputs::Source;
 use crate::row::{is_simulated, machine, simulated};
 use crate::trace::Subject;
 use crate::trace::Trace;
-use crate::wording::{counted, list_some, plain};
+use ondeck_kit::wording::{counted, list_some, plain};
 use std::collections::BTreeMap;
 
 /// So many names stand in a title.

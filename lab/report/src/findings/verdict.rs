@@ -7,7 +7,7 @@ use crate::board::{Board, PHASES, Setting};
 use crate::catalogue::Catalogue;
 use crate::inputs::Source;
 use crate::row::{is_simulated, main_metric};
-use crate::wording::{list_some, plain, threads, times};
+use ondeck_kit::wording::{list_some, plain, threads, times};
 
 /// So many locks that are level are named.
 const NAMED: usize = 3;

@@ -1,8 +1,8 @@
 //! The points of a figure as a table: what a chart shows, for those who do not see it or want the numbers.
 
-use crate::figure::{Axis, Figure, Point, Scale, Series, Unit};
-use crate::{Grid, wording};
 use maud::{Markup, Render, html};
+use ondeck_kit::figure::{Axis, Figure, Point, Scale, Series, Unit};
+use ondeck_kit::{Grid, wording};
 
 /// One row for each series and a column for each `x`, or the other way round: whichever is narrower.
 pub(super) fn table(figure: &Figure, xs: &[f64]) -> Markup {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::catalogue::Catalogue;
-use crate::figure::{Axis, Form, Point, Scale, Series, Unit};
 use crate::made_up::source;
 use crate::row::Row;
+use ondeck_kit::figure::{Axis, Form, Point, Scale, Series, Unit};
 
 /// What somebody might call a lock who wants to get into the page.
 const HOSTILE: [&str; 7] = [
@@ -172,14 +172,6 @@ fn hostile_text_is_text() {
 }
 
 #[test]
-fn data_cannot_end_their_element() {
-    let data = json(&HOSTILE);
-    assert!(!data.contains(['<', '\u{2028}', '\u{2029}']), "{data}");
-    let parsed: Vec<String> = serde_json::from_str(&data).expect("the data are JSON");
-    assert_eq!(parsed, HOSTILE);
-}
-
-#[test]
 fn nothing_is_loaded() {
     let page = page(&document());
     let markup = markup(&page);
@@ -188,31 +180,22 @@ fn nothing_is_loaded() {
         assert!(!markup.contains(attribute), "{attribute}");
     }
     assert!(markup.match_indices("href=\"").all(|(at, found)| markup[at + found.len()..].starts_with('#')));
-    for loads in ["url(", "@import", "@font-face"] {
-        assert!(!STYLE.contains(loads), "the style sheet has {loads}");
-    }
     for loads in ["fetch(", "XMLHttpRequest", "import", "innerHTML", "insertAdjacentHTML", "eval("] {
-        assert!(!CHARTS.contains(loads) && !LANES.contains(loads), "a script has {loads}");
+        assert!(!CHART.contains(loads) && !LANES.contains(loads), "a script has {loads}");
     }
-}
-
-#[test]
-fn what_is_taken_in_leaves_its_comments_behind() {
-    assert_eq!(lean("/* One\n   and more. */\n\n  a { b: c; } /* d */\n// e\n/** f */\n}"), "a { b: c; } /* d */\n}\n");
 }
 
 #[test]
 fn what_is_taken_in_cannot_end_its_element() {
-    for script in [CHARTS, LANES] {
+    for script in [CHART, LANES] {
         let script = script.to_lowercase();
         assert!(!script.contains("</script") && !script.contains("<script") && !script.contains("<!--"));
     }
-    assert!(!STYLE.contains('<'));
 }
 
 #[test]
 fn charts_and_pictures_look_alike() {
-    use crate::palette::{DASHES, HUES, MARKERS};
+    use ondeck_kit::palette::{DASHES, HUES, MARKERS};
     let page = page(&document());
     for (n, hue) in HUES.iter().enumerate() {
         assert!(
@@ -222,7 +205,7 @@ fn charts_and_pictures_look_alike() {
     }
     for (source, dash) in DASHES.iter().enumerate().skip(1) {
         let rule = format!(".file{source} > :is(polyline, use, rect) {{ stroke-dasharray: {dash}; }}");
-        assert!(STYLE.contains(&rule), "no {rule}");
+        assert!(page.contains(&rule), "no {rule}");
     }
     let ids = (0..=MARKERS.len() as u8).flat_map(|shape| [b'a', b'A'].map(|first| char::from(first + shape)));
     assert!(ids.into_iter().all(|id| page.contains(&format!("<g id=\"{id}\">"))));

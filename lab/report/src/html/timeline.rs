@@ -3,6 +3,7 @@
 use crate::drawing::lanes_in_page;
 use crate::timeline::Lanes;
 use maud::{Markup, PreEscaped, html};
+use ondeck_kit::page::json;
 
 pub(super) fn section(lanes: &Lanes) -> Markup {
     let alternative = format!("{}. {}", lanes.title, lanes.text);
@@ -14,7 +15,7 @@ pub(super) fn section(lanes: &Lanes) -> Markup {
             div.lanes tabindex="0" role="region" aria-label={ "Picture: " (lanes.title) } {
                 (PreEscaped(lanes_in_page(lanes, &alternative)))
             }
-            script type="application/json" { (PreEscaped(super::json(lanes))) }
+            script type="application/json" { (PreEscaped(json(lanes))) }
             details.data {
                 summary { "In words and numbers" }
                 p.text { (lanes.text) }

@@ -5,8 +5,8 @@ use super::words::short;
 use crate::board::Spread;
 use crate::compare::{Change, change};
 use crate::row::{Row, main_metric};
-use crate::stats::rounds_needed;
-use crate::wording::list;
+use ondeck_kit::stats::rounds_needed;
+use ondeck_kit::wording::list;
 use std::collections::BTreeMap;
 
 /// The changes along the axis of the topic's own charts; `None` if that has names, or nothing is in two files.

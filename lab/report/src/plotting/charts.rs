@@ -4,11 +4,11 @@ use super::changes;
 use super::quantiles::QUANTILES;
 use super::topic::{Cell, Kind, Topic};
 use crate::board::Spread;
-use crate::figure::Unit;
 use crate::row::{
     CPUS, CTX_SWITCHES_PER_S, JAIN, MIN_SHARE, Metric, NS_PER_OP, STARVE_P90_NS, STREAK_P90_NS, WAIT_MAX_NS,
     WAIT_P99_NS, main_metric, main_unit,
 };
+use ondeck_kit::figure::Unit;
 
 /// A way to look at a topic.
 pub(super) struct Chart {

@@ -5,10 +5,10 @@ use super::charts::{Chart, Extreme};
 use super::topic::{Curve, Kind, Topic};
 use super::words::{list_some, rounds, short, shown, slug};
 use crate::board::Spread;
-use crate::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
-use crate::palette::HUES;
 use crate::row::{is_simulated, machine, main_metric};
-use crate::wording;
+use ondeck_kit::figure::{Axis, Figure, Form, Point, Scale, Series, Unit};
+use ondeck_kit::palette::HUES;
+use ondeck_kit::wording;
 use std::collections::BTreeSet;
 
 /// More series than this cannot be told apart.

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::catalogue::Catalogue;
-use crate::figure::{Form, Point, Scale};
 use crate::made_up::{rounds, row, source};
 use crate::row::Row;
+use ondeck_kit::figure::{Form, Point, Scale};
 
 fn charts_of(sources: &[Source]) -> Charts {
     figures(sources, &Catalogue::default())

@@ -4,7 +4,7 @@ use super::words::short;
 use crate::FLAGSHIP;
 use crate::board::{Board, PHASES};
 use crate::row::{NS_PER_OP, Row, main_metric};
-use crate::wording;
+use ondeck_kit::wording;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// More places than this along one axis would touch.
@@ -51,7 +51,7 @@ pub(super) struct Cell<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Curve<'a> {
     pub(super) lock: &'a str,
-    /// See [`Series::style`](crate::figure::Series::style).
+    /// See [`Series::style`](ondeck_kit::figure::Series::style).
     pub(super) style: usize,
     pub(super) source: usize,
     /// Ascending by place.

@@ -1,7 +1,7 @@
 //! How names and numbers are written in captions and texts.
 
-use crate::figure::Unit;
-use crate::wording::{count, duration_ns, list, three_digits};
+use ondeck_kit::figure::Unit;
+use ondeck_kit::wording::{count, duration_ns, list, three_digits};
 
 /// Longest name in a chart; names beyond are foreign.
 const LONGEST: usize = 60;

@@ -3,7 +3,7 @@
 use self::Run::{Alone, OnOneCore, OnTwoCores};
 use crate::execution::Execution;
 use ondeck_core::{Hardware, Platform, Token};
-use ondeck_report::stats::median;
+use ondeck_kit::stats::median;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};

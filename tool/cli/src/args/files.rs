@@ -1,6 +1,6 @@
-//! The flags of `compare` and `report`, which read files.
+//! The flags of `compare`.
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -33,33 +33,4 @@ pub(crate) struct CompareArgs {
 pub(crate) enum FailOn {
     /// A figure is worse by more than 5 %, and by more than noise
     Regression,
-}
-
-#[derive(Debug, Args)]
-#[command(group = ArgGroup::new("form").required(true).multiple(true))]
-pub(crate) struct ReportArgs {
-    /// Result files of `ondeck bench` or `ondeck sim`, traces, or one profile in JSON
-    ///
-    /// Several result files share the charts. For CSV, the machine, the command and the warnings come from
-    /// FILE.fingerprint.json beside the file, if that file is about the same rows.
-    ///
-    /// A trace of `ondeck sim --trace` becomes a timeline: who holds the lock, who is awake and wants it, and who
-    /// sleeps.
-    ///
-    /// A profile of `ondeck profile --format json` has a page of its own, with its locks, stacks and flame graphs. You
-    /// cannot combine it with other files.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-
-    /// Page to write: one HTML file that works offline, or - for standard output
-    #[arg(short, long, group = "form", value_name = "PAGE.html")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Directory for the charts as SVG files, created if it does not exist
-    #[arg(long, group = "form", value_name = "DIR")]
-    pub(crate) svg: Option<PathBuf>,
-
-    /// Print the tables as Markdown, for an issue or a pull request
-    #[arg(long, group = "form")]
-    pub(crate) markdown: bool,
 }

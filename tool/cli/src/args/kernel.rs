@@ -1,6 +1,6 @@
 //! The flags of `ondeck profile` that watch a program from the kernel.
 
-use crate::choice;
+use super::values;
 use clap::Args;
 
 /// Whether a program is watched from the kernel, and which.
@@ -47,6 +47,6 @@ pub(crate) struct KernelArgs {
     pub(crate) cgroup: Option<String>,
 
     /// With --pid or --cgroup: stop after this time, such as 500ms, 30s or 2m
-    #[arg(long = "for", value_name = "TIME", value_parser = choice::duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     pub(crate) length: Option<std::time::Duration>,
 }

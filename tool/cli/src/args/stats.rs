@@ -1,6 +1,6 @@
 //! The flags of `ondeck run` for statistics.
 
-use crate::choice;
+use super::values;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) struct StatsArgs {
     pub(crate) file: Option<PathBuf>,
 
     /// With --stats: write the file at this interval, such as 500ms, 10s or 2m [default: 15s]
-    #[arg(long, value_name = "TIME", value_parser = choice::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) every: Option<Duration>,
 
     /// With --stats: add a label to each line of the file; may be given several times

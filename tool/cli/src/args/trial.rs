@@ -1,6 +1,6 @@
 //! The flags of `ondeck profile --try`.
 
-use crate::choice;
+use super::values;
 use clap::Args;
 use regex_lite::Regex;
 
@@ -58,10 +58,10 @@ pub(crate) struct TrialArgs {
     ///
     /// Example: ondeck profile --try --metric 'ops/s: ([0-9.,]+)' -- ./bench
     #[arg(long, value_name = "REGEX", requires = "is_wanted", conflicts_with = "metric_less",
-          value_parser = choice::pattern, allow_hyphen_values = true)]
+          value_parser = values::pattern, allow_hyphen_values = true)]
     pub(crate) metric: Option<Regex>,
 
     /// With --try: the same as --metric, but less is better, as of a latency
-    #[arg(long, value_name = "REGEX", requires = "is_wanted", value_parser = choice::pattern, allow_hyphen_values = true)]
+    #[arg(long, value_name = "REGEX", requires = "is_wanted", value_parser = values::pattern, allow_hyphen_values = true)]
     pub(crate) metric_less: Option<Regex>,
 }

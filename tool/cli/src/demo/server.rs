@@ -1,7 +1,7 @@
 //! The server of `ondeck demo`: its mutexes are the C library's, so that it can be recorded and run with others.
 
-use crate::exit::Exit;
-use crate::terminal::print;
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::print;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::UnsafeCell;
 use std::hint::black_box;

@@ -9,7 +9,7 @@
 //! whether the directory is still there.
 
 use super::rights::own_file_user;
-use crate::exit::Exit;
+use ondeck_kit::exit::Exit;
 use rustix::fs::{AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock, fstat, openat, statvfs, unlinkat};
 use rustix::io::Errno;
 use std::fs::Permissions;

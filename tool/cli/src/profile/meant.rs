@@ -1,6 +1,6 @@
 //! Which processes the numbers of `--pid` mean.
 
-use crate::terminal::for_user;
+use ondeck_kit::terminal::for_user;
 use ondeck_trace::process::{parent, process_of, window};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

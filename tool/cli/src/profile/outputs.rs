@@ -1,12 +1,12 @@
 //! What `ondeck profile` writes.
 
 use crate::args::{ProfileArgs, ProfileFormat};
-use crate::deliver::file_of;
-use crate::exit::Exit;
-use crate::terminal::{as_typed, for_user, print, say, width};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::file::OutFile;
+use ondeck_kit::file::file_of;
+use ondeck_kit::terminal::{as_typed, for_user, print, say, width};
 use ondeck_launch::{Launch, Refusal};
 use ondeck_profile::{Profile, flamegraph, grouped, json, pprof};
-use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 
 use super::run::{begun, now_ns};
 use super::signals::{Orders, ignore_faults_beside, is_ending};
-use crate::exit::Exit;
-use crate::terminal::say;
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::say;
 use ondeck_launch::give_own_number;
 use ondeck_profile::Collector;
 use std::ffi::OsString;

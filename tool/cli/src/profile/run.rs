@@ -1,6 +1,6 @@
 //! A run of a program: how it begins, and how it ends.
 
-use crate::exit::Exit;
+use ondeck_kit::exit::Exit;
 use ondeck_launch::Refusal;
 use ondeck_profile::Run;
 use rustix::time::{ClockId, clock_gettime};

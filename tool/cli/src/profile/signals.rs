@@ -14,8 +14,8 @@
 //! lets nobody catch them.
 
 use super::recorded::Purpose;
-use crate::exit::Exit;
-use crate::terminal::say;
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::say;
 use ondeck_trace::process::parent;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;

@@ -7,11 +7,11 @@ mod words;
 
 use super::run::{exit_code, refused};
 use crate::args::ProfileArgs;
-use crate::exit::Exit;
-use crate::terminal::{as_typed, print, progress_bar, say, width};
 use indicatif::ProgressBar;
 use input::Input;
 use metric::{Metric, MetricValues};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::{as_typed, print, progress_bar, say, width};
 use ondeck_launch::{Launch, give_own_number};
 use ondeck_rounds::{FinishedProcess, Round, RunFailure, RunningProcess, difference, order};
 use results::{Kind, OutputDifferences, RUNS, Results, STREAMS};

@@ -1,7 +1,7 @@
 //! What tells the lines of one program's file from those of another one: node_exporter puts the files of a directory together.
 
 use crate::args::LaunchArgs;
-use crate::exit::Exit;
+use ondeck_kit::exit::Exit;
 use ondeck_profile::Labels;
 use std::path::Path;
 

@@ -6,16 +6,16 @@
 use super::beside::{Observed, Role};
 use super::{labels, launch};
 use crate::args::LaunchArgs;
-use crate::deliver::file_of;
-use crate::exit::Exit;
 use crate::profile::{
     Directory, GAP, Purpose, RecordedProgram, begun, cannot_start, directory, end_at_once, exit_code, now_ns, refused,
     warn_if_nothing,
 };
-use crate::terminal::say;
+use ondeck_kit::exit::Exit;
+use ondeck_kit::file::OutFile;
+use ondeck_kit::file::file_of;
+use ondeck_kit::terminal::say;
 use ondeck_launch::{Recording, are_known_by_number, prepare};
 use ondeck_profile::{Collector, Labels, Run};
-use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;

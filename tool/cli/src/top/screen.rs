@@ -1,6 +1,6 @@
 //! The terminal while `ondeck top` has all of it. It is left as it was found.
 
-use crate::exit::Exit;
+use ondeck_kit::exit::Exit;
 use ondeck_profile::SortColumn;
 use rustix::termios::{OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use std::fs::File;

@@ -1,13 +1,13 @@
 //! Where the figures come from.
 
 use crate::args::TopArgs;
-use crate::exit::Exit;
 use crate::profile::kernel::{self, Life, command_of};
 use crate::profile::running::{NotBegun, RecordedProcesses};
 use crate::profile::{Directory, begun, directory, exit_code, not_recorded, now_ns};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::file::OutFile;
 use ondeck_launch::{give_own_number, prepare};
 use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
-use ondeck_report::output::OutFile;
 use ondeck_rounds::RunningProcess;
 use std::io::IsTerminal;
 use std::process::{Command, Stdio};
@@ -118,7 +118,7 @@ impl Source for Program {
 /// A program's name, without its directories, and its processes.
 fn titled(name: &str, pids: &[u32]) -> String {
     let name = name.rsplit('/').next().unwrap_or_default();
-    format!("{} ({})", ondeck_report::wording::plain(name), kernel::processes(pids))
+    format!("{} ({})", ondeck_kit::wording::plain(name), kernel::processes(pids))
 }
 
 impl Drop for Program {

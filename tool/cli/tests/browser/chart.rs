@@ -3,7 +3,7 @@
 use crate::pages::{HOSTILE, REAL, TOY};
 use crate::tab::{Spot, Tab, WIDE};
 use crate::values::{Figure, InPage, figures, is_written_as, number, open, sample};
-use ondeck_report::figure::{Form, Scale};
+use ondeck_kit::figure::{Form, Scale};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 

@@ -1,10 +1,10 @@
 //! The pages that are tested, each made once by the real program.
 
+use ondeck_lab::results::document::Document;
+use ondeck_lab::results::inputs::Inputs;
+use ondeck_lab::results::output::{Results, fingerprint_path, read};
+use ondeck_lab::results::row::Row;
 use ondeck_profile::{Lock, Profile, Site};
-use ondeck_report::document::Document;
-use ondeck_report::inputs::Inputs;
-use ondeck_report::output::{Results, fingerprint_path, read};
-use ondeck_report::row::Row;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -233,7 +233,7 @@ fn report(name: &str, files: &[PathBuf]) -> Page {
     let output = shell.args(files).arg("-o").arg(&file).stdin(Stdio::null()).output().expect("there is a shell");
     let took = began.elapsed();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-    let document = |Inputs { sources, traces }| Document::new(&sources, &traces, &ondeck_workloads::catalogue());
+    let document = |Inputs { sources, traces }| Document::new(&sources, &traces, &ondeck_lab::catalogue());
     Page { file, took, document: Inputs::read(files).ok().map(document) }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::pages::Page;
 use crate::tab::{Tab, Window};
-pub(crate) use ondeck_report::figure::Figure;
+pub(crate) use ondeck_kit::figure::Figure;
 
 /// Where a figure is in the page.
 pub(crate) trait InPage {

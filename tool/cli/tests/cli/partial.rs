@@ -2,7 +2,7 @@
 
 use crate::support::{Run, Scratch, command, done, interrupted, signal, takes, until, words};
 use crate::usage::refused;
-use ondeck_report::output::read;
+use ondeck_lab::results::output::read;
 use std::path::Path;
 use std::process::Stdio;
 

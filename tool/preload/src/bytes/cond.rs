@@ -13,7 +13,7 @@ use super::mutex::PreloadPolicy;
 use crate::platform::PreloadPlatform;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use libc::clockid_t;
-use ondeck_lineage::ondeck::RawCondvar;
+use ondeck_core::ondeck::RawCondvar;
 
 /// A `pthread_cond_t`.
 #[repr(C)]

@@ -11,8 +11,8 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use libc::{EBUSY, pthread_mutex_t};
+use ondeck_core::RawLock as _;
 use ondeck_core::{Hardware, Platform as _};
-use ondeck_lineage::RawLock as _;
 use ondeck_record::Marks;
 
 /// What the C library writes into the lock's word. A third number says that somebody may wait.

@@ -23,8 +23,8 @@
 use crate::platform::PreloadPlatform;
 use crate::thread;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use ondeck_lineage::RawOndeck;
-use ondeck_lineage::ondeck::{BALANCED, Policy, Tuning};
+use ondeck_core::RawOndeck;
+use ondeck_core::ondeck::{BALANCED, Policy, Tuning};
 use ondeck_record::Marks;
 
 pub(crate) type Raw = RawOndeck<PreloadPlatform, PreloadPolicy>;

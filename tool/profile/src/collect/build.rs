@@ -18,9 +18,9 @@ use crate::sums::Sites;
 use crate::symbols::{Module, Source, Symbols};
 use crate::wrappers::{READING, WRITING, is_below, top};
 use indexmap::IndexSet;
+use ondeck_kit::wording::counted_that;
 use ondeck_record::layout::{MOST_MODULES, NONE, in_time, kind};
 use ondeck_record::read::{self, ReadError};
-use ondeck_report::wording::counted_that;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 

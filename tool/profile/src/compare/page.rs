@@ -9,10 +9,10 @@ use crate::rows::Side;
 use crate::summary::Summary;
 use crate::words::{FROM_KERNEL, program_of};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use ondeck_report::drawing::clean;
-use ondeck_report::html::{BASICS, head, lean};
-use ondeck_report::palette::{Background, Hue, mix};
-use ondeck_report::wording::{change, duration_ns, plain};
+use ondeck_kit::drawing::clean;
+use ondeck_kit::page::{BASICS, head, lean};
+use ondeck_kit::palette::{Background, Hue, mix};
+use ondeck_kit::wording::{change, duration_ns, plain};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("../page/page.css");

@@ -4,8 +4,8 @@ use super::Comparison;
 use super::figures::{Estimate, Figures, Spread};
 use super::row::Row;
 use crate::summary::{LockSummary, Sites};
-use ondeck_report::wording::{change, count, counted, duration_ns, in_lines, list, whole_percent, wrap};
-use ondeck_report::{Grid, wording};
+use ondeck_kit::wording::{change, count, counted, duration_ns, in_lines, list, whole_percent, wrap};
+use ondeck_kit::{Grid, wording};
 use std::collections::BTreeSet;
 
 /// Locks in a table. Those with less waiting are counted only.

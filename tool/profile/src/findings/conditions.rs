@@ -4,7 +4,7 @@
 use super::texts::{heaviest, place, quoted_name};
 use crate::profile::{Condition, Profile, WaitKind, WaitObject};
 use crate::wrappers::Tops;
-use ondeck_report::wording::{duration_ns, percent, whole, whole_of};
+use ondeck_kit::wording::{duration_ns, percent, whole, whole_of};
 
 /// To put a thread to sleep, wake it and run it for nothing takes about so long.
 const EACH_NS: f64 = 10e3;

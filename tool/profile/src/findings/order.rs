@@ -4,7 +4,7 @@ use super::texts::named;
 use crate::names::in_a_sentence;
 use crate::profile::{LockOrder, OrderStep, Profile};
 use crate::wrappers::Tops;
-use ondeck_report::wording::counted;
+use ondeck_kit::wording::counted;
 
 /// A stack below a line that says what it is.
 pub(crate) type NamedStack = (String, u32);

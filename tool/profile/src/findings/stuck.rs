@@ -5,7 +5,7 @@ use super::texts::{heaviest, lock_name, named, place};
 use crate::profile::{Profile, State, Stuck, WaitKind, WaitObject};
 use crate::words::FROM_KERNEL;
 use crate::wrappers::{Tops, is_below};
-use ondeck_report::wording::{counted_that, duration_ns};
+use ondeck_kit::wording::{counted_that, duration_ns};
 
 /// A wait is no hang before.
 const LONG_NS: u64 = 1_000_000_000;

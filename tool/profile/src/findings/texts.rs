@@ -7,7 +7,7 @@ use crate::names::{base, in_a_sentence, shown};
 use crate::profile::{LockKind, Profile, Site, WaitObject};
 use crate::words::{percent, waits_on};
 use crate::wrappers::{Tops, UNKNOWN};
-use ondeck_report::wording::{counted, duration_ns, plain};
+use ondeck_kit::wording::{counted, duration_ns, plain};
 
 /// So many locks are followed from one holder to the next.
 const DEEPEST: usize = 8;

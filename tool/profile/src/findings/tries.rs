@@ -3,7 +3,7 @@
 use super::texts::{heaviest, lock_name};
 use crate::profile::{Lock, Profile};
 use crate::wrappers::Tops;
-use ondeck_report::wording::whole_of;
+use ondeck_kit::wording::whole_of;
 
 /// So many tries in vain for each time that somebody had the lock: a thread that turns to something else instead tries once.
 const MATTERS: f64 = 2.0;

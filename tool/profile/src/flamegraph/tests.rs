@@ -1,7 +1,7 @@
 use super::*;
 use crate::made_up;
 use crate::profile::Cause;
-use ondeck_report::palette::contrast;
+use ondeck_kit::palette::contrast;
 use roxmltree::Document;
 
 /// Titles of all frames, with what is written on them.

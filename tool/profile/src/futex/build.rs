@@ -8,7 +8,7 @@ use crate::kinds::WaitSubject;
 use crate::order::put_in_order;
 use crate::profile::{Dropped, Profile};
 use crate::words::FROM_KERNEL;
-use ondeck_report::wording::counted_that;
+use ondeck_kit::wording::counted_that;
 use ondeck_trace::MOST_MODULES;
 
 const SEES: &str = "seen from the kernel (--futex): only waits in which a thread slept. How often and how long locks were \

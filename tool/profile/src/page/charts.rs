@@ -4,10 +4,10 @@ use crate::names::{middle, shown};
 use crate::profile::{Histogram, Profile, Timeline};
 use crate::words::waited;
 use maud::{Markup, PreEscaped, html};
-use ondeck_report::Grid;
-use ondeck_report::drawing::{Interval, Intervals, Size, intervals_in_page};
-use ondeck_report::figure::{Axis, Scale, Unit};
-use ondeck_report::wording::{duration_ns, three_digits, whole};
+use ondeck_kit::Grid;
+use ondeck_kit::drawing::{Interval, Intervals, Size, intervals_in_page};
+use ondeck_kit::figure::{Axis, Scale, Unit};
+use ondeck_kit::wording::{duration_ns, three_digits, whole};
 
 /// More bars could not be told apart.
 const MOST_BARS: usize = 120;

@@ -10,8 +10,8 @@ use crate::rows::Side;
 use crate::words::{acquisitions, is_woken, kind, others, p99, percent, share, waited};
 use crate::wrappers::Tops;
 use maud::{Markup, html};
-use ondeck_report::drawing::Intervals;
-use ondeck_report::wording::{counted, duration_ns, whole};
+use ondeck_kit::drawing::Intervals;
+use ondeck_kit::wording::{counted, duration_ns, whole};
 use std::collections::BTreeMap;
 
 /// So many locks are open at first.

@@ -6,7 +6,7 @@ use crate::findings::order;
 use crate::profile::Profile;
 use crate::wrappers::Tops;
 use maud::{Markup, html};
-use ondeck_report::wording::plain;
+use ondeck_kit::wording::plain;
 
 pub(super) fn section(profile: &Profile, tops: &Tops) -> Markup {
     if profile.order.is_empty() {

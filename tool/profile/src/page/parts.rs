@@ -5,7 +5,7 @@ use crate::names::shown;
 use crate::profile::State;
 use crate::words::{percent, state_of};
 use maud::{Markup, html};
-use ondeck_report::wording::plain;
+use ondeck_kit::wording::plain;
 
 /// A command of ours, which a script can copy.
 pub(super) fn command_box(command: &str) -> Markup {

@@ -5,7 +5,7 @@ use crate::profile::{Profile, Site};
 use crate::words::percent;
 use crate::wrappers::{NO_STACK, Tops};
 use maud::{Markup, html};
-use ondeck_report::wording::{counted, duration_ns, whole_of};
+use ondeck_kit::wording::{counted, duration_ns, whole_of};
 
 /// Frames of a stack; those further out are the same for all.
 const MOST_FRAMES: usize = 24;

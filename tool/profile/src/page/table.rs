@@ -6,8 +6,8 @@ use crate::profile::{Lock, Profile};
 use crate::words::{self, acquisitions, kind, others, p99, percent, share};
 use crate::wrappers::Tops;
 use maud::{Markup, Render, html};
-use ondeck_report::Grid;
-use ondeck_report::wording::{counted, duration_ns, whole};
+use ondeck_kit::Grid;
+use ondeck_kit::wording::{counted, duration_ns, whole};
 
 /// More rows nobody reads, and each of them costs a kilobyte.
 const MOST_ROWS: usize = 1000;

@@ -7,7 +7,7 @@ use crate::json::check_version;
 use crate::profile::Noise;
 use crate::summary::{LockSummary, Path, Summary, path, short};
 use indexmap::IndexMap;
-use ondeck_report::wording::list_some;
+use ondeck_kit::wording::list_some;
 use prost::{Message, decode_length_delimiter};
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};

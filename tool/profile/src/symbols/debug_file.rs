@@ -4,7 +4,7 @@
 use super::elf::has_dwarf;
 use memmap2::Mmap;
 use object::{Object, ObjectSymbolTable};
-use ondeck_report::wording::hexadecimal;
+use ondeck_kit::wording::hexadecimal;
 use ondeck_trace::elf::{self, build_id, parse};
 use std::path::{Component, Path, PathBuf};
 

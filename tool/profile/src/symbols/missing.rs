@@ -1,6 +1,6 @@
 //! How a user gets names for functions of stripped files: a command that fits the system.
 
-use ondeck_report::wording::{counted, typed};
+use ondeck_kit::wording::{counted, typed};
 use std::path::Path;
 
 /// So many files are fetched by one command, those with the most functions: more would be no line any more.

@@ -1,7 +1,7 @@
 //! `--metric`: a number that a program prints, for programs whose run time says nothing.
 
 use crate::args::TrialArgs;
-use ondeck_report::wording::{plain, three_digits};
+use ondeck_kit::wording::{plain, three_digits};
 use ondeck_rounds::{Comparison, Outcome, Round, compare};
 use regex_lite::{Captures, Match, Regex};
 use std::fs::File;

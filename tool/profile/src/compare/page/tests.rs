@@ -2,7 +2,7 @@ use super::*;
 use crate::profile::{Profile, Site};
 use crate::sample::{Builder, toy};
 use flate2::read::GzDecoder;
-use ondeck_report::palette::contrast;
+use ondeck_kit::palette::contrast;
 use std::io::Read;
 
 /// A run in which these functions, called by `worker`, waited so many ms for a lock that `flush` held.

@@ -3,8 +3,8 @@
 use super::parts::{last_line, program, seconds};
 use crate::profile::trial::metric::{Fault, Metric, MetricValues};
 use crate::profile::trial::results::Kind;
-use ondeck_report::Grid;
-use ondeck_report::wording::{percent, plain, quoted, times};
+use ondeck_kit::Grid;
+use ondeck_kit::wording::{percent, plain, quoted, times};
 use ondeck_rounds::{Comparison, Outcome};
 use std::ffi::OsString;
 use std::path::Path;

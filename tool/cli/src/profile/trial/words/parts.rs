@@ -1,6 +1,6 @@
 //! What several sentences have in them.
 
-use ondeck_report::wording::{duration_ns, plain};
+use ondeck_kit::wording::{duration_ns, plain};
 use std::ffi::OsString;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;

@@ -1,16 +1,17 @@
 //! Where results go: files, a page, standard output. `bench` and `sim` do the same with them.
 
 use crate::args::{FormatArg, RunArgs};
-use crate::exit::Exit;
 use crate::plan::out_file;
-use crate::terminal::{as_typed, print, say, width};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::file::{OutFile, file_of};
+use ondeck_kit::terminal::{as_typed, print, say, width};
+use ondeck_kit::wording::{counted, typed};
 use ondeck_report::board::Board;
 use ondeck_report::catalogue::Catalogue;
 use ondeck_report::document::Document;
 use ondeck_report::html::page;
 use ondeck_report::inputs::Source;
-use ondeck_report::output::{Format, OutFile, PartialFile, Results};
-use ondeck_report::wording::{counted, typed};
+use ondeck_report::output::{Format, PartialFile, Results, forget, keep, left};
 use ondeck_report::{self as report, Storage};
 use ondeck_workloads::catalogue;
 use ondeck_workloads::plan::Point;
@@ -21,12 +22,6 @@ pub(crate) struct Destination<'a> {
     file: Option<(&'a Path, OutFile)>,
     page: Option<(&'a Path, OutFile)>,
     format: Option<FormatArg>,
-}
-
-/// The file that a flag names, known to be writable.
-pub(crate) fn file_of<'a>(flag: &str, path: Option<&'a Path>) -> Result<Option<(&'a Path, OutFile)>, Exit> {
-    let check = |path: &'a Path| OutFile::check(path).map(|file| (path, file));
-    path.map(check).transpose().map_err(|what| Exit::Usage(format!("{flag}: {what}")))
 }
 
 impl<'a> Destination<'a> {
@@ -58,7 +53,7 @@ impl<'a> Destination<'a> {
 
     /// What an interrupted run has left is not lost.
     fn check_left(&self) -> Result<(), Exit> {
-        match self.file.as_ref().and_then(|(_, file)| file.left()) {
+        match self.file.as_ref().and_then(|(_, file)| left(file)) {
             Some(left) => Err(Exit::Usage(format!(
                 "--out: {} has rows of an interrupted run, which would be lost; move or remove that file",
                 left.display()
@@ -69,7 +64,7 @@ impl<'a> Destination<'a> {
 
     /// Where rows go as they come.
     pub(crate) fn partial(&self) -> Option<PartialFile> {
-        self.file.as_ref().and_then(|(_, file)| file.partial())
+        self.file.as_ref().and_then(|(_, file)| PartialFile::of(file))
     }
 
     /// Whether CSV goes to standard output, where nothing else can say what it is.
@@ -101,7 +96,7 @@ impl<'a> Destination<'a> {
         if results.rows.is_empty() && !is_whole {
             say("nothing was finished, so nothing is written");
             // Of a simulation that fails, what was finished after the failure does not count.
-            return self.file.iter().try_for_each(|(_, file)| file.forget()).map_err(Exit::Failed);
+            return self.file.iter().try_for_each(|(_, file)| forget(file)).map_err(Exit::Failed);
         }
         match &self.file {
             Some((path, file)) if is_whole || !file.is_regular() => self.write(path, file, points, results)?,
@@ -154,7 +149,7 @@ impl<'a> Destination<'a> {
             None => file.replace(summary(points, results, kept, usize::MAX).as_bytes()),
             Some(format) => results.write(file, format),
         };
-        let written = written.and_then(|()| file.forget()).map_err(Exit::Failed);
+        let written = written.and_then(|()| forget(file)).map_err(Exit::Failed);
         // Also what could not be kept: it may have taken long.
         self.show(&summary(points, results, if written.is_ok() { kept } else { Storage::Nowhere }, width()))?;
         written?;
@@ -164,7 +159,7 @@ impl<'a> Destination<'a> {
 
     /// Keeps what is finished beside the file, then shows it.
     fn keep(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
-        let left = file.keep(results).map_err(Exit::Failed);
+        let left = keep(file, results).map_err(Exit::Failed);
         self.show(&summary(points, results, if left.is_ok() { Storage::Partial } else { Storage::Nowhere }, width()))?;
         let left = left?;
         let (n, left) = (counted(results.rows.len(), "row"), left.display());

@@ -1,10 +1,10 @@
 //! Bars that stand on intervals: a histogram, or amounts over time, one upon the other.
 
-use super::axes::{MOST_TICK, without_overlap};
 use super::lettering::{clean, fit, number, width};
 use super::scale::{Ends, Ruler};
-use super::{AXIS_SIZE, HUES, LIGHT, at, rule, words};
+use super::{AXIS_SIZE, MOST_TICK, at, rule, without_overlap, words};
 use crate::figure::{Axis, Scale, Unit};
+use crate::palette::{HUES, LIGHT};
 use crate::wording::whole;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Title};

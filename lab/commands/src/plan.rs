@@ -287,15 +287,18 @@ fn threads_for(spec: &WorkloadSpec, default: &[u32], asked: &[u32], is_alone: bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Cli, Command};
-    use clap::Parser;
+    use crate::args::SimArgs;
+    use clap::Args;
+
+    /// The flags, as a command reads them.
+    fn read<T: Args>(line: &str) -> T {
+        let words = ["ondeck"].into_iter().chain(line.split_whitespace());
+        let matches = T::augment_args(clap::Command::new("ondeck")).try_get_matches_from(words).unwrap();
+        T::from_arg_matches(&matches).unwrap()
+    }
 
     fn plan_of(line: &str) -> Result<Plan, String> {
-        let words = ["ondeck", "bench"].into_iter().chain(line.split_whitespace());
-        match Cli::try_parse_from(words).unwrap().command {
-            Command::Bench(args) => plan(&args),
-            _ => unreachable!("the line says bench"),
-        }
+        plan(&read::<BenchArgs>(line))
     }
 
     /// Workload, lock and threads of each point.
@@ -408,13 +411,7 @@ mod tests {
     #[test]
     fn a_simulated_machine_has_other_locks_and_workloads() {
         let stage = Stage { locks: lock_names_on::<Simulated>(), is_simulated: true, cpus: 20 };
-        let points_of = |line: &str| {
-            let words = ["ondeck", "sim"].into_iter().chain(line.split_whitespace());
-            match Cli::try_parse_from(words).unwrap().command {
-                Command::Sim(args) => points(&args.run, &stage).unwrap(),
-                _ => unreachable!("the line says sim"),
-            }
-        };
+        let points_of = |line: &str| points(&read::<SimArgs>(line).run, &stage).unwrap();
         let all = points_of("--workload all --lock all");
         for info in &WORKLOADS {
             let is_there = all.iter().any(|point| point.workload.kind == info.kind);

@@ -4,7 +4,7 @@ use crate::figure::Unit;
 use crate::wording::{count, duration_ns, three_digits};
 
 /// Width in pixels, of the widest of the common sans-serif fonts: which one a reader has is not known here.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub fn width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 0.4,
         'm' | 'w' | 'M' | 'W' | '@' | '%' => 1.0,
@@ -16,7 +16,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 }
 
 /// The text, or as much of its beginning as fits the width, with an ellipsis.
-pub(super) fn fit(text: &str, size: f64, most: f64) -> String {
+pub fn fit(text: &str, size: f64, most: f64) -> String {
     let text = clean(text);
     if width(&text, size) <= most {
         return text;
@@ -33,7 +33,7 @@ pub(super) fn fit(text: &str, size: f64, most: f64) -> String {
 }
 
 /// The text in lines that fit the width, at most `n_lines`; the last ends with an ellipsis if there is more.
-pub(super) fn lines(text: &str, size: f64, most: f64, n_lines: usize) -> Vec<String> {
+pub fn lines(text: &str, size: f64, most: f64, n_lines: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in clean(text).split_whitespace() {
         let is_last = lines.len() == n_lines;
@@ -61,7 +61,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// A number beside a point: three digits and its unit.
-pub(super) fn number(value: f64, unit: Unit) -> String {
+pub fn number(value: f64, unit: Unit) -> String {
     let size = value.abs();
     // Beyond these, digits in a row would fill the picture.
     if size != 0.0 && !(1e-5..1e15).contains(&size) {
@@ -76,7 +76,7 @@ pub(super) fn number(value: f64, unit: Unit) -> String {
 }
 
 /// A number at an axis: the same without zeros at the end of a fraction.
-pub(super) fn tick(value: f64, unit: Unit) -> String {
+pub fn tick(value: f64, unit: Unit) -> String {
     let text = number(value, unit);
     let (digits, rest) = text.split_at(text.find([' ', 'e']).unwrap_or(text.len()));
     if !digits.contains('.') {

@@ -2,20 +2,23 @@
 
 use crate::args::SimArgs;
 use crate::deliver::{Destination, command};
-use crate::exit::Exit;
+use crate::display::{displayed, stop_on_signal};
 use crate::plan::{Stage, notes, points};
-use crate::terminal::{displayed, say, stop_on_signal, width};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::file::OutFile;
+use ondeck_kit::terminal::{say, width};
+use ondeck_kit::wording::{counted, duration_ns, quoted};
 use ondeck_report::explain::tables;
-use ondeck_report::output::{OutFile, Results};
+use ondeck_report::output::Results;
 use ondeck_report::trace::{Header, Subject};
-use ondeck_report::wording::{counted, duration_ns, quoted};
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::simulate::trace;
 use ondeck_workloads::simulate::{self, MachinePlan, Timeline};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
+/// Simulates locks on a machine that is described.
+pub fn run(args: &SimArgs) -> Result<(), Exit> {
     let out = Destination::new(&args.run)?;
     let plan = plan(args).map_err(Exit::Usage)?;
     let trace = args.trace.as_deref().map(|path| trace_file(path, &plan.plan)).transpose().map_err(Exit::Usage)?;

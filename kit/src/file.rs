@@ -1,8 +1,12 @@
-//! A file that is replaced in one step, so that a half-written one never takes the place of a good one.
+//! A file that is replaced in one step, so that a half-written one never takes the place of a good one; and why a file
+//! cannot be read.
 
-use super::place::Place;
-use super::reason;
+mod place;
+
+use crate::exit::Exit;
+use place::Place;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct OutFile {
     /// Where, symbolic links followed: replacing a link would leave what it points to as it was.
-    pub(super) path: PathBuf,
+    path: PathBuf,
     kind: Kind,
 }
 
@@ -29,7 +33,18 @@ enum Kind {
 /// The name of standard output.
 const STDOUT: &str = "-";
 
+/// The file that a flag names, known to be writable.
+pub fn file_of<'a>(flag: &str, path: Option<&'a Path>) -> Result<Option<(&'a Path, OutFile)>, Exit> {
+    let check = |path: &'a Path| OutFile::check(path).map(|file| (path, file));
+    path.map(check).transpose().map_err(|what| Exit::Usage(format!("{flag}: {what}")))
+}
+
 impl OutFile {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Makes sure that the file can be written, without touching what is there. The error is one line.
     pub fn check(path: &Path) -> Result<OutFile, String> {
         if path == Path::new(STDOUT) {
@@ -86,17 +101,13 @@ impl OutFile {
         begun.map_err(|error| self.cannot(&error))
     }
 
-    pub(super) fn cannot(&self, error: &io::Error) -> String {
+    /// Why it cannot be written, in one line.
+    pub fn cannot(&self, error: &io::Error) -> String {
         format!("cannot write {}: {}", self.path.display(), reason(error))
     }
 
-    /// Puts the bytes into the file of the fingerprint beside. Only regular files have one.
-    pub(super) fn replace_beside(&self, bytes: &[u8]) -> Result<(), String> {
-        self.beside(FINGERPRINT).map_or(Ok(()), |file| file.replace(bytes))
-    }
-
     /// The file beside that is called the same and `more`. None of what is not regular.
-    pub(super) fn beside(&self, more: &str) -> Option<OutFile> {
+    pub fn beside(&self, more: &str) -> Option<OutFile> {
         let Kind::Regular(place) = &self.kind else { return None };
         Some(OutFile { path: with_more(&self.path, more), kind: Kind::Regular(place.beside(more)) })
     }
@@ -125,15 +136,8 @@ fn resolve(path: &Path) -> PathBuf {
     path.canonicalize().ok().or_else(in_directory).unwrap_or_else(|| path.to_path_buf())
 }
 
-/// The file that holds the fingerprint of a CSV file: `a/b.csv` has `a/b.csv.fingerprint.json`. The whole name, because
-/// `a/b.txt` has one too.
-pub fn fingerprint_path(path: &Path) -> PathBuf {
-    with_more(path, FINGERPRINT)
-}
-
-const FINGERPRINT: &str = ".fingerprint.json";
-
-fn with_more(path: &Path, more: &str) -> PathBuf {
+/// The path that is called the same and `more`.
+pub fn with_more(path: &Path, more: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(more);
     PathBuf::from(name)
@@ -162,6 +166,42 @@ fn begin(place: &Place) -> io::Result<File> {
     new.rename()?;
     Ok(file)
 }
+
+/// What the operating system says, without the error number that Rust appends.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_string()
+}
+
+/// Why a file is not what was asked for, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError {
+    /// Which file.
+    pub file: PathBuf,
+    /// Where in it, if that is known.
+    pub line: Option<u64>,
+    /// What is wrong, and what is accepted.
+    pub what: String,
+}
+
+impl ReadError {
+    /// About the file as a whole.
+    pub fn new(file: &Path, what: String) -> Self {
+        ReadError { file: file.to_path_buf(), line: None, what }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl std::error::Error for ReadError {}
 
 #[cfg(test)]
 mod tests {
@@ -193,17 +233,10 @@ mod tests {
         assert_eq!(names(&directory), Vec::<String>::new());
         file.replace(b"one").unwrap();
         file.replace(b"two").unwrap();
-        file.replace_beside(b"{}").unwrap();
-        assert_eq!(names(&directory), ["a.csv", "a.csv.fingerprint.json"]);
+        file.beside(".more").unwrap().replace(b"{}").unwrap();
+        assert_eq!(names(&directory), ["a.csv", "a.csv.more"]);
         assert_eq!(fs::read(directory.join("a.csv")).unwrap(), b"two");
         fs::remove_dir_all(&directory).unwrap();
-    }
-
-    #[test]
-    fn no_two_files_share_a_fingerprint() {
-        let files = ["run.1", "run.2", "run", "run.csv", "run.csv.partial"];
-        let beside = files.map(|file| fingerprint_path(Path::new(file)).display().to_string());
-        assert_eq!(beside, files.map(|file| format!("{file}.fingerprint.json")));
     }
 
     #[test]
@@ -282,8 +315,8 @@ mod tests {
         let file = OutFile::check(&at("safe/a")).unwrap();
         // Of the name itself, of the names beside, and of the directory.
         symlink(at("precious"), at("safe/a")).unwrap();
-        symlink(at("precious"), at("safe/a.fingerprint.json")).unwrap();
-        file.replace(b"one").and_then(|()| file.replace_beside(b"two")).unwrap();
+        symlink(at("precious"), at("safe/a.more")).unwrap();
+        file.replace(b"one").and_then(|()| file.beside(".more").unwrap().replace(b"two")).unwrap();
         assert_eq!([fs::read(at("safe/a")).unwrap(), fs::read(at("precious")).unwrap()], [&b"one"[..], b"precious"]);
         fs::rename(at("safe"), at("moved")).unwrap();
         fs::create_dir(at("else")).unwrap();

@@ -12,7 +12,7 @@ const PARTS: f64 = 5.0;
 
 /// Where an axis ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ends {
+pub enum Ends {
     /// At round numbers.
     Round,
     /// At the outermost values.
@@ -21,7 +21,7 @@ pub(super) enum Ends {
 
 /// An axis with its place in the picture.
 #[derive(Clone, Debug)]
-pub(super) struct Ruler {
+pub struct Ruler {
     scale: Scale,
     low: f64,
     high: f64,
@@ -29,14 +29,14 @@ pub(super) struct Ruler {
     from: f64,
     to: f64,
     /// Whether places are whole pixels.
-    pub(super) is_whole: bool,
+    pub is_whole: bool,
     /// What stands at the axis: value and text.
-    pub(super) ticks: Vec<(f64, String)>,
+    pub ticks: Vec<(f64, String)>,
 }
 
 impl Ruler {
     /// An axis for these values, from pixel `from` to pixel `to`.
-    pub(super) fn new(axis: &Axis, values: &[f64], ends: Ends, (from, to): (f64, f64)) -> Ruler {
+    pub fn new(axis: &Axis, values: &[f64], ends: Ends, (from, to): (f64, f64)) -> Ruler {
         let values: Vec<f64> = values.iter().copied().filter(|value| is_on(&axis.scale, *value)).map(bound).collect();
         let low = values.iter().copied().reduce(f64::min);
         let outermost = low.zip(values.iter().copied().reduce(f64::max));
@@ -56,7 +56,7 @@ impl Ruler {
     }
 
     /// The pixel of a value; `None` if the axis has no place for it.
-    pub(super) fn place(&self, value: f64) -> Option<f64> {
+    pub fn place(&self, value: f64) -> Option<f64> {
         if !is_on(&self.scale, value) {
             return None;
         }
@@ -70,12 +70,12 @@ impl Ruler {
     }
 
     /// The pixel of a value, or of the axis' beginning if the axis has no place for it: where bars and whiskers end.
-    pub(super) fn place_or_end(&self, value: f64) -> f64 {
+    pub fn place_or_end(&self, value: f64) -> f64 {
         self.place(value).unwrap_or(self.from)
     }
 
     /// The pixel from which bars rise.
-    pub(super) fn base(&self) -> f64 {
+    pub fn base(&self) -> f64 {
         self.place_or_end(0.0)
     }
 }

@@ -1,7 +1,7 @@
 //! How the program ends.
 
 /// Any end but a plain success.
-pub(crate) enum Exit {
+pub enum Exit {
     /// The command line or an input file is wrong; one line that says what is accepted.
     Usage(String),
     /// The run failed; one line that says what was seen.
@@ -17,7 +17,7 @@ pub(crate) enum Exit {
 }
 
 /// Says what is to be said and gives the exit code.
-pub(crate) fn code(done: Result<(), Exit>) -> i32 {
+pub fn code(done: Result<(), Exit>) -> i32 {
     let (what, code) = match done {
         Ok(()) | Err(Exit::BrokenPipe) => return 0,
         Err(Exit::Program(code)) => return code,

@@ -2,16 +2,18 @@
 
 use crate::args::BenchArgs;
 use crate::deliver::{Destination, command};
-use crate::exit::Exit;
+use crate::display::{displayed, stop_on_signal};
 use crate::plan::{Stage, notes, plan};
-use crate::terminal::{displayed, say, stop_on_signal};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::say;
+use ondeck_kit::wording::{counted, run_time};
 use ondeck_report::output::Results;
-use ondeck_report::wording::{counted, run_time};
 use ondeck_workloads::driver;
 use ondeck_workloads::plan::{Outcome, Plan};
 use ondeck_workloads::this_machine;
 
-pub(crate) fn run(args: &BenchArgs) -> Result<(), Exit> {
+/// Measures locks on this machine.
+pub fn run(args: &BenchArgs) -> Result<(), Exit> {
     let out = Destination::new(&args.run)?;
     let plan = plan(args).map_err(Exit::Usage)?;
     let fingerprint = this_machine::fingerprint().beside(plan.load);

@@ -1,15 +1,16 @@
 //! `ondeck list`: what there is, one line each; in a terminal, more where one is too narrow.
 
-use crate::args::Listing;
-use crate::exit::Exit;
-use crate::terminal::{known_width, print};
-use ondeck_report::Grid;
-use ondeck_report::wording::wrap;
+use crate::args::{ListArgs, Listing};
+use ondeck_kit::Grid;
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::{known_width, print};
+use ondeck_kit::wording::wrap;
 use ondeck_workloads::lock::locks;
 use ondeck_workloads::simulate::{Machine, built_in_machines, origins};
 use ondeck_workloads::workload::WORKLOADS;
 
-pub(crate) fn run(what: Listing, sources: bool) -> Result<(), Exit> {
+/// Prints what there is.
+pub fn run(&ListArgs { what, sources }: &ListArgs) -> Result<(), Exit> {
     if sources && !matches!(what, Listing::Machines) {
         return Err(Exit::Usage(
             "--sources works with `ondeck list machines` only: locks and workloads have no figures".into(),

@@ -2,13 +2,6 @@
 
 use std::ffi::OsStr;
 
-/// What stands beside numbers of threads with the mark of more than there are CPUs.
-pub const QUEUES: &str = "more threads than simulated CPUs: the order in which a system runs them decides, and few such \
-                          figures were ever compared with a real system";
-
-/// What stands beside a figure that has the mark of two groups of seeds.
-pub const BISTABLE: &str = "bistable: the seeds fall into two groups, so the median says little";
-
 /// Three significant digits, without an exponent up to a quadrillion: `0.0123`, `1.23`, `12.3`, `1230`.
 pub fn three_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {

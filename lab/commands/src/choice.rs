@@ -11,7 +11,6 @@ use ondeck_workloads::wait_policy;
 use ondeck_workloads::workload::{
     Data, MAX_BURST, MAX_LOCKS, MAX_UNITS, MAX_US, Notify, WORKLOADS, WorkloadSpec, workload_names,
 };
-use regex_lite::Regex;
 use std::path::PathBuf;
 
 /// The value of `--out`, which the command line has for two things: its look decides.
@@ -246,32 +245,6 @@ fn unknown(what: &str, text: &str, names: &[&str]) -> String {
     // 0.8 still finds two swapped or missing letters in a word of six, and rarely a stranger.
     let hint = meant.filter(|meant| meant.0 > 0.8).map(|meant| format!("; did you mean '{}'?", meant.1));
     format!("there is no such {what}{} Accepted: {}", hint.unwrap_or(".".to_string()), names.join(", "))
-}
-
-/// A time with its unit.
-pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
-    const SHORTEST_S: f64 = 0.1;
-    /// Clocks count further, but nobody waits.
-    const LONGEST_S: f64 = 1000.0 * 3600.0;
-    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
-    let parsed = units.iter().find_map(|(unit, seconds)| {
-        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-        std::time::Duration::try_from_secs_f64(number * seconds).ok()
-    });
-    match parsed {
-        Some(time) if (SHORTEST_S..=LONGEST_S).contains(&time.as_secs_f64()) => Ok(time),
-        _ => Err("accepted: a time from 100ms to 1000h with its unit, like 500ms, 10s, 2m or 1h".to_owned()),
-    }
-}
-
-/// A regular expression.
-pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
-    Regex::new(text).map_err(|error| {
-        let error = error.to_string();
-        // The lines before show where that is in the text.
-        let what = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        format!("{what}; accepted: a regular expression, like 'ops/s: ([0-9.,]+)'")
-    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! `ondeck calibrate`.
 
-use crate::exit::Exit;
-use crate::terminal::{end_of_run, print, progress_bar, say, stop_on_signal, width};
-use ondeck_report::wording::wrap;
+use crate::args::CalibrateArgs;
+use crate::display::{end_of_run, stop_on_signal};
+use ondeck_kit::exit::Exit;
+use ondeck_kit::terminal::{print, progress_bar, say, width};
+use ondeck_kit::wording::wrap;
 use ondeck_workloads::calibrate::calibrate;
 use ondeck_workloads::this_machine;
 
 /// Measures this machine, with a bar that shows how far it is, and prints the table.
-pub(crate) fn run() -> Result<(), Exit> {
+pub fn run(_: &CalibrateArgs) -> Result<(), Exit> {
     let fingerprint = this_machine::fingerprint();
     let bar = progress_bar();
     let calibration = calibrate(stop_on_signal(), &mut |what, done, total| {
