@@ -9,9 +9,8 @@
 //! ```text
 //!   rows -> output       CSV and JSON, with a fingerprint; and back
 //!        -> compare      two files, whether they differ
-//!        -> board        arranged -> run_tables, wait_tables, findings -> closing     what a run ends with
-//!        -> inputs       files of a report -> findings, plotting, timeline -> document -> html, drawing, markdown
-//!        -> explain      where simulated time goes
+//!        -> board        arranged -> run_table, findings -> closing     what a run ends with
+//!        -> inputs       files of a report -> findings, main_table, plotting -> document -> html, drawing, markdown
 //! ```
 
 pub mod board;
@@ -21,7 +20,6 @@ pub mod compare;
 pub mod date;
 pub mod document;
 pub mod drawing;
-pub mod explain;
 pub mod figure;
 pub mod findings;
 pub mod fingerprint;
@@ -31,21 +29,16 @@ pub mod html;
 pub mod inputs;
 #[cfg(test)]
 mod made_up;
+pub mod main_table;
 pub mod markdown;
-mod next;
-pub mod noise;
 pub mod output;
 pub mod palette;
 pub mod plotting;
 pub mod row;
-mod run_tables;
+mod run_table;
 pub mod stats;
-pub mod timeline;
-pub mod trace;
-mod wait_tables;
 pub mod wording;
 
 pub use catalogue::FLAGSHIP;
 pub use closing::summary;
 pub use grid::Grid;
-pub use next::Storage;

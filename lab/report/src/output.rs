@@ -165,12 +165,6 @@ impl ReadError {
     pub fn new(file: &Path, what: String) -> Self {
         ReadError { file: file.to_path_buf(), line: None, what }
     }
-
-    /// Not the JSON that is expected.
-    pub(crate) fn json(file: &Path, error: &serde_json::Error, expected: &str) -> Self {
-        let (line, what) = json_error(error, expected);
-        ReadError { file: file.to_path_buf(), line: Some(line), what }
-    }
 }
 
 impl fmt::Display for ReadError {

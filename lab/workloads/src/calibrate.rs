@@ -6,10 +6,9 @@
 mod measures;
 
 use crate::execution::Execution;
-use crate::noise::{FIRST_LOOKS_NS, Pace, PacedSample};
+use crate::noise::{FIRST_LOOKS_NS, Pace, PacedSample, SLOW};
 use measures::{LINE_TRANSFER, MEASURES, Measure};
 use ondeck_core::Hardware;
-use ondeck_report::noise::SLOW;
 use ondeck_report::stats::median;
 use ondeck_report::{Grid, wording};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -135,8 +135,8 @@ pub(crate) enum Command {
     Calibrate,
     /// Turn result files into a page with charts, pictures or tables
     ///
-    /// Use it to look at results of `ondeck bench` and `ondeck sim`, or to show them to others. It also draws traces
-    /// and profiles. Choose at least one of --output, --svg and --markdown.
+    /// Use it to look at results of `ondeck bench` and `ondeck sim`, or to show them to others. It also draws profiles.
+    /// Choose at least one of --output, --svg and --markdown.
     ///
     /// Example: ondeck report results.csv --output page.html
     Report(ReportArgs),
@@ -391,18 +391,10 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "S", value_parser = choice::simulated_seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
 
-    /// Show what the time of an operation is spent on, such as work, system calls or sleep
-    ///
-    /// There is a table for each workload and number of threads. Its rows are work, line transfer, queueing for lines,
-    /// pause, kernel, waiting for a CPU, waking, and asleep. The tables come after the results. If the results go to
-    /// standard output as CSV or JSON, the tables go to standard error.
-    #[arg(long)]
-    pub(crate) explain: bool,
-
     /// File for the timeline of one run, to open in <https://ui.perfetto.dev>
     ///
     /// The timeline shows what each CPU runs, when each thread holds the lock, spins or sleeps, and how cache lines
-    /// move. `chrome://tracing` opens the file too, and `ondeck report` draws it.
+    /// move. `chrome://tracing` opens the file too.
     ///
     /// Choose one workload, one lock, one number of threads and one seed, and a short run. Of a long run only the
     /// beginning is written. `ondeck sim` then says which --seconds, if any, would be short enough.

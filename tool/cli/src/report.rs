@@ -7,7 +7,7 @@ use ondeck_profile::json::{from_json, is_profile};
 use ondeck_report::document::Document;
 use ondeck_report::drawing::{Picture, pictures};
 use ondeck_report::html::page;
-use ondeck_report::inputs::Inputs;
+use ondeck_report::inputs;
 use ondeck_report::markdown::markdown;
 use ondeck_report::output::{OutFile, ReadError, fingerprint_path, text_of};
 use ondeck_workloads::catalogue;
@@ -24,14 +24,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Exit> {
     if let Some(place) = texts.iter().position(|text| is_profile(text)) {
         return profile(args, place, &texts[place], page_file);
     }
-    let inputs = Inputs::parse(&args.files, &texts).map_err(|error| Exit::Usage(error.to_string()))?;
-    let Inputs { sources, traces } = inputs;
+    let sources = inputs::parse(&args.files, &texts).map_err(|error| Exit::Usage(error.to_string()))?;
     // The Markdown has them itself.
     for note in sources.iter().flat_map(|source| &source.notes).filter(|_| !args.markdown) {
         say(&format!("warning: {note}"));
     }
     let catalogue = catalogue();
-    let document = Document::new(&sources, &traces, &catalogue);
+    let document = Document::new(&sources, &catalogue);
     let pictures = if args.svg.is_some() { pictures(&document) } else { Vec::new() };
     let picture_files = args.svg.as_deref().map(|directory| picture_files(&pictures, directory)).transpose()?;
     let page = page_file.as_ref().map(|_| page(&document));

@@ -4,13 +4,11 @@ use crate::args::SimArgs;
 use crate::deliver::{Destination, command};
 use crate::exit::Exit;
 use crate::plan::{Stage, notes, points};
-use crate::terminal::{displayed, say, stop_on_signal, width};
-use ondeck_report::explain::tables;
+use crate::terminal::{displayed, say, stop_on_signal};
 use ondeck_report::output::{OutFile, Results};
-use ondeck_report::trace::{Header, Subject};
 use ondeck_report::wording::{counted, duration_ns, quoted};
 use ondeck_workloads::plan::{Outcome, Plan};
-use ondeck_workloads::simulate::trace;
+use ondeck_workloads::simulate::trace::{self, Header, Subject};
 use ondeck_workloads::simulate::{self, MachinePlan, Timeline};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -32,9 +30,6 @@ pub(crate) fn run(args: &SimArgs) -> Result<(), Exit> {
         say(&simulate::origin_line(&plan, &results.rows));
     }
     out.deliver(&plan.plan.points, &results, end.is_ok())?;
-    if args.explain && !results.rows.is_empty() {
-        out.show(&format!("\n{}", tables(&results.rows, width())))?;
-    }
     if let (Some(file), Some(timeline)) = (trace, &timeline) {
         write_trace(&file, timeline, &plan, stop)?;
     }
@@ -73,7 +68,7 @@ fn write_trace(file: &OutFile, timeline: &Timeline, plan: &MachinePlan, stop: &A
     let header = trace::write(&mut text, timeline, &plan.machine, &subject).expect("a vector takes every write");
     file.replace(&text).map_err(Exit::Failed)?;
     let end = if header.is_cut { what_is_cut(&header, plan, stop) } else { String::new() };
-    say(&format!("the timeline is written{end}; https://ui.perfetto.dev opens it, and ondeck report draws it"));
+    say(&format!("the timeline is written{end}; https://ui.perfetto.dev opens it"));
     Ok(())
 }
 

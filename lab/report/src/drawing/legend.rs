@@ -3,7 +3,7 @@
 use super::lettering::{fit, number, width};
 use super::marks::{SeriesStyle, marker, stroke};
 use super::{at, words};
-use crate::figure::{Figure, Form, Series};
+use crate::figure::{Figure, Series};
 use svg::node::element::{Group, Line};
 
 /// Pixels from one name to the next.
@@ -37,7 +37,7 @@ impl<'a> Legend<'a> {
     pub(super) fn new(figure: &'a Figure, series: &[&'a Series]) -> Legend<'a> {
         let last_x = series.iter().filter_map(|series| series.points.last()).map(|point| point.x).reduce(f64::max);
         let entry = |series: &&'a Series| {
-            let last = series.points.last().filter(|point| Some(point.x) == last_x && figure.form == Form::Lines);
+            let last = series.points.last().filter(|point| Some(point.x) == last_x);
             let value = last.map_or(String::new(), |point| number(point.y, figure.y.unit));
             Entry { series, name: fit(&series.name, SIZE, MOST_NAME), value }
         };

@@ -38,13 +38,10 @@ pub(crate) enum FailOn {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").required(true).multiple(true))]
 pub(crate) struct ReportArgs {
-    /// Result files of `ondeck bench` or `ondeck sim`, traces, or one profile in JSON
+    /// Result files of `ondeck bench` or `ondeck sim`, or one profile in JSON
     ///
     /// Several result files share the charts. For CSV, the machine, the command and the warnings come from
     /// FILE.fingerprint.json beside the file, if that file is about the same rows.
-    ///
-    /// A trace of `ondeck sim --trace` becomes a timeline: who holds the lock, who is awake and wants it, and who
-    /// sleeps.
     ///
     /// A profile of `ondeck profile --format json` has a page of its own, with its locks, stacks and flame graphs. You
     /// cannot combine it with other files.
