@@ -14,14 +14,10 @@ pub struct Figure {
     pub caption: String,
     /// What is seen, for those who do not see it: a few sentences with the figures that matter.
     pub text: String,
-    /// How the points are drawn.
-    pub form: Form,
     /// What runs to the right.
     pub x: Axis,
     /// What runs upwards.
     pub y: Axis,
-    /// A value of `y` that has a meaning of its own, with that meaning: 1 and "one thread".
-    pub mark: Option<(f64, String)>,
     /// What is shown, in the order of the legend.
     pub series: Vec<Series>,
 }
@@ -34,15 +30,6 @@ impl Figure {
         xs.dedup();
         xs
     }
-}
-
-/// How points are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Joined by lines, with the spread as a band or whisker.
-    Lines,
-    /// A bar for each point, side by side at each `x`, with the spread as a whisker.
-    Bars,
 }
 
 /// One direction of a chart.
@@ -77,11 +64,6 @@ pub enum Scale {
     Linear,
     /// At a distance in proportion to its logarithm. All numbers of the axis, ends of spreads too, are above 0.
     Log,
-    /// Numbers 0, 1, 2 and so on are places with these names.
-    Names {
-        /// The names, in order.
-        names: Vec<String>,
-    },
 }
 
 /// What belongs together in a chart: a lock, from one file.

@@ -59,15 +59,6 @@ impl Histogram {
         self.weighted(p, |_| 1.0)
     }
 
-    /// How many samples have their highest bit at each place: those of 2^i up to 2^(i+1) at i, and 0 with 1.
-    pub fn by_powers(&self) -> [u64; 64] {
-        let mut powers = [0; 64];
-        for (index, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            powers[(middle(index) as u64).max(1).ilog2() as usize] += count;
-        }
-        powers
-    }
-
     /// The size that samples which make up a part `p` of the *sum* do not exceed. Of gaps in time: what somebody who
     /// looks at a random moment finds himself in, with probability `p`, or in less.
     pub fn quantile_by_size(&self, p: f64) -> Option<f64> {
@@ -144,17 +135,6 @@ mod tests {
             [0.0, 10.0, 11.0, 21.0].map(|size| histogram.from(size)),
             [(4, 43.0), (3, 40.0), (1, 20.0), (0, 0.0)]
         );
-    }
-
-    #[test]
-    fn powers_of_two_hold_what_begins_with_them() {
-        let mut histogram = Histogram::default();
-        for sample in [0, 1, 2, 3, 4, 1023, 1024, 1500, u64::MAX] {
-            histogram.record(sample);
-        }
-        let powers = histogram.by_powers();
-        let filled: Vec<(usize, u64)> = (0..64).map(|i| (i, powers[i])).filter(|(_, count)| *count > 0).collect();
-        assert_eq!(filled, [(0, 2), (1, 2), (2, 1), (9, 1), (10, 2), (63, 1)]);
     }
 
     #[test]

@@ -43,15 +43,11 @@ impl Ruler {
         let (low, high, mut at) = match &axis.scale {
             Scale::Linear => linear(outermost.unwrap_or((0.0, 1.0)), ends),
             Scale::Log => logarithmic(outermost.unwrap_or((1.0, 10.0)), ends),
-            Scale::Names { names } => (-0.5, names.len().max(1) as f64 - 0.5, Vec::new()),
         };
         if !axis.ticks.is_empty() {
             at = axis.ticks.iter().copied().filter(|tick| (low..=high).contains(tick)).collect();
         }
-        let ticks = match &axis.scale {
-            Scale::Names { names } => names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect(),
-            _ => at.into_iter().map(|value| (value, tick(value, axis.unit))).collect(),
-        };
+        let ticks = at.into_iter().map(|value| (value, tick(value, axis.unit))).collect();
         Ruler { scale: axis.scale.clone(), low, high, from, to, is_whole: false, ticks }
     }
 
@@ -63,7 +59,7 @@ impl Ruler {
         let value = bound(value);
         let share = match self.scale {
             Scale::Log => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
-            Scale::Linear | Scale::Names { .. } => (value - self.low) / (self.high - self.low),
+            Scale::Linear => (value - self.low) / (self.high - self.low),
         };
         let place = self.from + share * (self.to - self.from);
         Some(if self.is_whole { place.round() } else { place })
@@ -89,7 +85,6 @@ fn is_on(scale: &Scale, value: f64) -> bool {
         Scale::Linear => value.is_finite(),
         // Smaller ones have no exact ratio to anything.
         Scale::Log => value.is_finite() && value >= f64::MIN_POSITIVE,
-        Scale::Names { names } => value >= 0.0 && value < names.len() as f64,
     }
 }
 
@@ -182,14 +177,6 @@ mod tests {
         let texts: Vec<String> = ruler_of(&[1.0, 48.0]).ticks.into_iter().map(|(_, text)| text).collect();
         assert_eq!(texts, ["1", "2", "48"]);
         assert_eq!(ruler_of(&[16.0]).place(16.0), Some(50.0));
-    }
-
-    #[test]
-    fn names_have_a_place_each() {
-        let names = Scale::Names { names: vec!["a".into(), "b".into()] };
-        let ruler = ruler(names, &[], Ends::Round);
-        assert_eq!([ruler.place(0.0), ruler.place(1.0), ruler.place(2.0)], [Some(25.0), Some(75.0), None]);
-        assert_eq!(ruler.ticks[1], (1.0, "b".to_string()));
     }
 
     #[test]

@@ -21,8 +21,3 @@ function format(unit, value) {
   const [divisor, suffix] = SCALES[unit].findLast(([least]) => Math.abs(value) >= 0.9995 * least) ?? SCALES[unit][0];
   return threeDigits(value / divisor) + suffix;
 }
-
-/** The same without the zeros that say nothing on an axis: `20 M`, `0.5`. */
-function formatTick(unit, value) {
-  return format(unit, value).replace(/(\.\d*?)0+(?=$|\D)/, '$1').replace(/\.(?=$|\D)/, '');
-}

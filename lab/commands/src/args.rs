@@ -217,18 +217,10 @@ pub struct SimArgs {
     #[arg(long, value_name = "S", value_parser = choice::simulated_seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
 
-    /// Show what the time of an operation is spent on, such as work, system calls or sleep
-    ///
-    /// There is a table for each workload and number of threads. Its rows are work, line transfer, queueing for lines,
-    /// pause, kernel, waiting for a CPU, waking, and asleep. The tables come after the results. If the results go to
-    /// standard output as CSV or JSON, the tables go to standard error.
-    #[arg(long)]
-    pub(crate) explain: bool,
-
     /// File for the timeline of one run, to open in <https://ui.perfetto.dev>
     ///
     /// The timeline shows what each CPU runs, when each thread holds the lock, spins or sleeps, and how cache lines
-    /// move. `chrome://tracing` opens the file too, and `ondeck report` draws it.
+    /// move. `chrome://tracing` opens the file too.
     ///
     /// Choose one workload, one lock, one number of threads and one seed, and a short run. Of a long run only the
     /// beginning is written. `ondeck sim` then says which --seconds, if any, would be short enough.
@@ -287,20 +279,17 @@ pub struct CalibrateArgs {}
 
 /// Turn result files into a page with charts, pictures or tables
 ///
-/// Use it to look at results of `ondeck bench` and `ondeck sim`, or to show them to others. It also draws traces
-/// and profiles. Choose at least one of --output, --svg and --markdown.
+/// Use it to look at results of `ondeck bench` and `ondeck sim`, or to show them to others. It also draws profiles.
+/// Choose at least one of --output, --svg and --markdown.
 ///
 /// Example: ondeck report results.csv --output page.html
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").required(true).multiple(true))]
 pub struct ReportArgs {
-    /// Result files of `ondeck bench` or `ondeck sim`, traces, or one profile in JSON
+    /// Result files of `ondeck bench` or `ondeck sim`, or one profile in JSON
     ///
     /// Several result files share the charts. For CSV, the machine, the command and the warnings come from
     /// FILE.fingerprint.json beside the file, if that file is about the same rows.
-    ///
-    /// A trace of `ondeck sim --trace` becomes a timeline: who holds the lock, who is awake and wants it, and who
-    /// sleeps.
     ///
     /// A profile of `ondeck profile --format json` has a page of its own, with its locks, stacks and flame graphs. You
     /// cannot combine it with other files.

@@ -4,15 +4,15 @@ use crate::args::{FormatArg, RunArgs};
 use crate::plan::out_file;
 use ondeck_kit::exit::Exit;
 use ondeck_kit::file::{OutFile, file_of};
-use ondeck_kit::terminal::{as_typed, print, say, width};
+use ondeck_kit::terminal::{print, say, width};
 use ondeck_kit::wording::{counted, typed};
+use ondeck_report as report;
 use ondeck_report::board::Board;
 use ondeck_report::catalogue::Catalogue;
 use ondeck_report::document::Document;
 use ondeck_report::html::page;
 use ondeck_report::inputs::Source;
 use ondeck_report::output::{Format, PartialFile, Results, forget, keep, left};
-use ondeck_report::{self as report, Storage};
 use ondeck_workloads::catalogue;
 use ondeck_workloads::plan::Point;
 use std::path::Path;
@@ -83,12 +83,12 @@ impl<'a> Destination<'a> {
 
     /// Shows something to a person: where the table is, or on standard error if nothing is to stand beside what goes to
     /// standard output.
-    pub(crate) fn show(&self, text: &str) -> Result<(), Exit> {
+    fn show(&self, text: &str) -> Result<(), Exit> {
         if self.is_for_program() || self.has_page_on_stdout() {
-            say(as_typed(text).trim_end());
+            say(text.trim_end());
             return Ok(());
         }
-        print(&as_typed(text))
+        print(text)
     }
 
     /// Writes all that was asked for; of a run that is not whole, what does not take the place of a whole.
@@ -112,7 +112,7 @@ impl<'a> Destination<'a> {
         let date = results.fingerprint.as_ref().map(|fingerprint| fingerprint.date.clone());
         let label = date.filter(|date| !date.is_empty()).unwrap_or("this run".to_string());
         let source = Source { label, results: results.clone(), notes: Vec::new() };
-        file.replace(page(&Document::new(&[source], &[], &catalogue())).as_bytes()).map_err(Exit::Failed)?;
+        file.replace(page(&Document::new(&[source], &catalogue())).as_bytes()).map_err(Exit::Failed)?;
         if !file.is_stdout() {
             say(&format!("a page with charts written to {}", path.display()));
         }
@@ -123,7 +123,7 @@ impl<'a> Destination<'a> {
         let text = match self.format {
             Some(FormatArg::Csv) => results.to_text(Format::Csv),
             Some(FormatArg::Json) => results.to_text(Format::Json),
-            Some(FormatArg::Table) | None => return self.show(&summary(points, results, Storage::Nowhere, width())),
+            Some(FormatArg::Table) | None => return self.show(&summary(points, results, false, width())),
         };
         // A table has them below.
         results.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
@@ -143,15 +143,15 @@ impl<'a> Destination<'a> {
     /// Writes the file, then the table.
     fn write(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
         let (name, format) = (path.display().to_string(), self.format_in(path));
-        let kept = if format.is_some() && file.is_regular() { Storage::File(&name) } else { Storage::Nowhere };
+        let is_kept = format.is_some() && file.is_regular();
         let written = match format {
             // A file is as wide as it likes.
-            None => file.replace(summary(points, results, kept, usize::MAX).as_bytes()),
+            None => file.replace(summary(points, results, is_kept, usize::MAX).as_bytes()),
             Some(format) => results.write(file, format),
         };
         let written = written.and_then(|()| forget(file)).map_err(Exit::Failed);
         // Also what could not be kept: it may have taken long.
-        self.show(&summary(points, results, if written.is_ok() { kept } else { Storage::Nowhere }, width()))?;
+        self.show(&summary(points, results, is_kept && written.is_ok(), width()))?;
         written?;
         say(&format!("\n{} written to {name}", counted(results.rows.len(), "row")));
         Ok(())
@@ -160,7 +160,7 @@ impl<'a> Destination<'a> {
     /// Keeps what is finished beside the file, then shows it.
     fn keep(&self, path: &Path, file: &OutFile, points: &[Point], results: &Results) -> Result<(), Exit> {
         let left = keep(file, results).map_err(Exit::Failed);
-        self.show(&summary(points, results, if left.is_ok() { Storage::Partial } else { Storage::Nowhere }, width()))?;
+        self.show(&summary(points, results, left.is_ok(), width()))?;
         let left = left?;
         let (n, left) = (counted(results.rows.len(), "row"), left.display());
         let whole = if path.exists() { "is unchanged" } else { "was not written" };
@@ -171,12 +171,12 @@ impl<'a> Destination<'a> {
 }
 
 /// The text for a person.
-fn summary(points: &[Point], results: &Results, kept: Storage, width: usize) -> String {
+fn summary(points: &[Point], results: &Results, is_kept: bool, width: usize) -> String {
     let workloads = points.iter().map(|point| point.workload.to_string()).collect();
     let locks = points.iter().map(|point| point.lock.to_string()).collect();
     let board = Board::new(&results.rows, &Catalogue { workloads, locks, ..catalogue() });
     let board = board.on_simulated(results.simulated_cpus());
-    report::summary(&board, results, kept, width)
+    report::summary(&board, results, is_kept, width)
 }
 
 /// The command line, as it could be typed again.

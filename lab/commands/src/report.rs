@@ -8,7 +8,7 @@ use ondeck_kit::terminal::{print, say};
 use ondeck_report::document::Document;
 use ondeck_report::drawing::pictures;
 use ondeck_report::html::page;
-use ondeck_report::inputs::Inputs;
+use ondeck_report::inputs;
 use ondeck_report::markdown::markdown;
 use ondeck_report::output::{fingerprint_path, text_of};
 use ondeck_workloads::catalogue;
@@ -44,16 +44,15 @@ impl<'a> Report<'a> {
         self.args.markdown
     }
 
-    /// Makes everything of results and traces.
+    /// Makes everything of results.
     pub fn draw(&self) -> Result<(), Exit> {
-        let inputs = Inputs::parse(&self.args.files, &self.texts).map_err(|error| Exit::Usage(error.to_string()))?;
-        let Inputs { sources, traces } = inputs;
+        let sources = inputs::parse(&self.args.files, &self.texts).map_err(|error| Exit::Usage(error.to_string()))?;
         // The Markdown has them itself.
         for note in sources.iter().flat_map(|source| &source.notes).filter(|_| !self.args.markdown) {
             say(&format!("warning: {note}"));
         }
         let catalogue = catalogue();
-        let document = Document::new(&sources, &traces, &catalogue);
+        let document = Document::new(&sources, &catalogue);
         self.write(|| pictures(&document), || page(&document))?;
         if self.args.markdown {
             print(&markdown(&sources, &document, &catalogue))?;

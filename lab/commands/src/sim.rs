@@ -6,13 +6,11 @@ use crate::display::{displayed, stop_on_signal};
 use crate::plan::{Stage, notes, points};
 use ondeck_kit::exit::Exit;
 use ondeck_kit::file::OutFile;
-use ondeck_kit::terminal::{say, width};
+use ondeck_kit::terminal::say;
 use ondeck_kit::wording::{counted, duration_ns, quoted};
-use ondeck_report::explain::tables;
 use ondeck_report::output::Results;
-use ondeck_report::trace::{Header, Subject};
 use ondeck_workloads::plan::{Outcome, Plan};
-use ondeck_workloads::simulate::trace;
+use ondeck_workloads::simulate::trace::{self, Header, Subject};
 use ondeck_workloads::simulate::{self, MachinePlan, Timeline};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -35,9 +33,6 @@ pub fn run(args: &SimArgs) -> Result<(), Exit> {
         say(&simulate::origin_line(&plan, &results.rows));
     }
     out.deliver(&plan.plan.points, &results, end.is_ok())?;
-    if args.explain && !results.rows.is_empty() {
-        out.show(&format!("\n{}", tables(&results.rows, width())))?;
-    }
     if let (Some(file), Some(timeline)) = (trace, &timeline) {
         write_trace(&file, timeline, &plan, stop)?;
     }
@@ -76,7 +71,7 @@ fn write_trace(file: &OutFile, timeline: &Timeline, plan: &MachinePlan, stop: &A
     let header = trace::write(&mut text, timeline, &plan.machine, &subject).expect("a vector takes every write");
     file.replace(&text).map_err(Exit::Failed)?;
     let end = if header.is_cut { what_is_cut(&header, plan, stop) } else { String::new() };
-    say(&format!("the timeline is written{end}; https://ui.perfetto.dev opens it, and ondeck report draws it"));
+    say(&format!("the timeline is written{end}; https://ui.perfetto.dev opens it"));
     Ok(())
 }
 

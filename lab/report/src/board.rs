@@ -6,7 +6,6 @@
 
 use crate::catalogue::Catalogue;
 use crate::row::{Metric, Row, is_simulated, main_metric};
-use ondeck_kit::histogram::Histogram;
 use ondeck_kit::stats::{is_bistable, median};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -19,27 +18,7 @@ pub struct Setting {
     pub threads: u32,
 }
 
-/// How many times as good one thing is as another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ratio {
-    /// Median over rounds of the ratios within rounds.
-    pub median: f64,
-    /// Smallest ratio of a round.
-    pub low: f64,
-    /// Largest ratio of a round.
-    pub high: f64,
-    /// Number of rounds.
-    pub rounds: usize,
-}
-
-impl Ratio {
-    /// Whether two or more rounds all say the same: better, or worse.
-    pub fn is_clear(&self) -> bool {
-        self.rounds > 1 && (self.low > 1.0 || self.high < 1.0)
-    }
-}
-
-/// A figure over rounds.
+/// A figure over rounds, or a ratio of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Median over rounds.
@@ -84,6 +63,11 @@ impl Spread {
     /// The median as `format` writes it, marked if it is a lower bound.
     pub fn written(&self, format: impl Fn(f64) -> String) -> String {
         format!("{}{}", if self.is_at_least { ">" } else { "" }, format(self.median))
+    }
+
+    /// Of a ratio: whether two or more rounds all say the same, better or worse.
+    pub fn is_clear(&self) -> bool {
+        self.rounds > 1 && (self.low > 1.0 || self.high < 1.0)
     }
 
     /// Of the ratios within rounds: how many times as good the rows are as the others. Of lower bounds there is none.
@@ -253,15 +237,6 @@ impl<'a> Board<'a> {
         self.rows.get(&(setting.workload.as_str(), setting.threads, lock)).map_or(&[], Vec::as_slice)
     }
 
-    /// The waits of all rounds together, where the rows have them.
-    pub fn waits(&self, setting: &Setting, lock: &str) -> Option<Histogram> {
-        let waits = self.rows(setting, lock).iter().filter_map(|row| row.waits.clone());
-        waits.reduce(|mut all, more| {
-            all.merge(&more);
-            all
-        })
-    }
-
     /// The figure over rounds.
     pub fn spread(&self, setting: &Setting, lock: &str, metric: Metric) -> Option<Spread> {
         Spread::of_rows(self.rows(setting, lock), metric)
@@ -291,11 +266,9 @@ impl<'a> Board<'a> {
         &self,
         (setting, lock): (&Setting, &str),
         (other_setting, other_lock): (&Setting, &str),
-    ) -> Option<Ratio> {
+    ) -> Option<Spread> {
         let metric = main_metric(&setting.workload);
-        let (rows, others) = (self.rows(setting, lock), self.rows(other_setting, other_lock));
-        let Spread { median, low, high, rounds, .. } = Spread::of_ratios(rows, others, metric)?;
-        Some(Ratio { median, low, high, rounds })
+        Spread::of_ratios(self.rows(setting, lock), self.rows(other_setting, other_lock), metric)
     }
 
     /// The lock that has the best median of the workload's main figure, among those for which `may` holds.
@@ -313,7 +286,7 @@ impl<'a> Board<'a> {
     }
 
     /// The lock's main figure relative to what it has with one thread; above 1 is better. `None` without one thread.
-    pub fn relative_to_one_thread(&self, setting: &Setting, lock: &str) -> Option<Ratio> {
+    pub fn relative_to_one_thread(&self, setting: &Setting, lock: &str) -> Option<Spread> {
         let one = Setting { workload: setting.workload.clone(), threads: 1 };
         if setting.threads == 1 || !main_metric(&setting.workload).more_is_better {
             return None;
@@ -409,7 +382,7 @@ mod tests {
         let board = Board::new(&rows, &Catalogue::default());
         let at = setting("w", 2);
         let ratio = board.ratio((&at, "x"), (&at, "y")).unwrap();
-        assert_eq!(ratio, Ratio { median: 2.0, low: 2.0, high: 3.0, rounds: 3 });
+        assert_eq!((ratio.median, ratio.low, ratio.high, ratio.rounds), (2.0, 2.0, 3.0, 3));
         assert!(ratio.is_clear());
         assert_eq!(board.median(&at, "x", OPS_PER_S), Some(20.0));
         assert_eq!(board.best(&at, |_| true), Some("x"));

@@ -2,18 +2,16 @@
 
 use crate::board::Board;
 use crate::findings::sentences;
-use crate::next::{Storage, next};
-use crate::noise::is_noise;
 use crate::output::Results;
-use crate::run_tables::tables;
+use crate::run_table::table;
 use ondeck_kit::wording::wrap;
 
 /// A machine that is busy all the time gives a warning every other second; so many are shown.
 const SHOWN_WARNINGS: usize = 4;
 
-/// The text for a person, at most `width` columns wide: tables, what they say, what casts doubt on them, and what to do
-/// next. The board holds the results' rows; `kept` is where the results are.
-pub fn summary(board: &Board, results: &Results, kept: Storage, width: usize) -> String {
+/// The text for a person, at most `width` columns wide: the table, what it says, and what casts doubt on it. The board
+/// holds the results' rows; `is_kept` says whether the results are in a file that programs read.
+pub fn summary(board: &Board, results: &Results, is_kept: bool, width: usize) -> String {
     let mut text = String::new();
     if let Some(fingerprint) = &results.fingerprint {
         text += &wrap("", &fingerprint.line(), width);
@@ -22,7 +20,7 @@ pub fn summary(board: &Board, results: &Results, kept: Storage, width: usize) ->
         }
         text += "\n";
     }
-    text += &tables(board, width);
+    text += &table(board, width);
     let sentences = sentences(board);
     if !sentences.is_empty() {
         text += "\nWhat the figures say\n";
@@ -33,15 +31,9 @@ pub fn summary(board: &Board, results: &Results, kept: Storage, width: usize) ->
         text.extend(results.warnings.iter().take(SHOWN_WARNINGS).map(|warning| wrap("- ", warning, width)));
         let more = results.warnings.len().saturating_sub(SHOWN_WARNINGS);
         if more > 0 {
-            let place =
-                if matches!(kept, Storage::Nowhere) { "--out FILE.csv keeps them" } else { "the file has them" };
+            let place = if is_kept { "the file has them" } else { "--out FILE.csv keeps them" };
             text += &format!("- {more} more: {place}\n");
         }
-    }
-    let is_disturbed = results.warnings.iter().any(|warning| is_noise(warning));
-    if let Some((reason, command)) = next(&results.command, board.rounds, kept, is_disturbed) {
-        // By itself and whole, so that it can be copied.
-        text += &format!("\nNext, {reason}:\n{command}\n");
     }
     text
 }

@@ -11,7 +11,7 @@ use ondeck_kit::{Grid, wording};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Above this probability that chance alone did it, a difference is not stated.
-pub(crate) const ALPHA: f64 = 0.05;
+const ALPHA: f64 = 0.05;
 /// So many names of what only one file has stand in an issue.
 const NAMED: usize = 20;
 /// Longer names of files and locks are broken, so that a table fits a terminal.
@@ -24,7 +24,7 @@ const CONFIDENCE: f64 = 0.95;
 /// What is compared: platform, workload, threads, lock.
 type Key = (String, String, u32, String);
 /// The same, of rows.
-pub(crate) type KeyOf<'a> = (&'a str, &'a str, u32, &'a str);
+type KeyOf<'a> = (&'a str, &'a str, u32, &'a str);
 
 /// The rounds of one file in one figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,23 +86,18 @@ impl Change {
     }
 
     /// The lock.
-    pub(crate) fn lock(&self) -> &str {
+    fn lock(&self) -> &str {
         &self.key.3
     }
 
     /// The setting, in words.
-    pub(crate) fn place(&self) -> String {
+    fn place(&self) -> String {
         format!("{}, {}", self.workload(), wording::threads(self.key.2))
     }
 
     /// How much more of it there is now: `+12.3%`.
-    pub(crate) fn percent(&self) -> String {
+    fn percent(&self) -> String {
         wording::change(self.ratio())
-    }
-
-    /// The medians, with their units.
-    pub(crate) fn texts(&self, metric: Metric) -> [String; 2] {
-        [self.old.median, self.new.median].map(|median| figure(metric, median))
     }
 
     fn workload(&self) -> String {
@@ -306,7 +301,7 @@ fn values(rows: &[Row], metric: Metric) -> BTreeMap<KeyOf<'_>, Vec<f64>> {
 }
 
 /// What became of one figure, from one value for each round of each file. `None` if either has none.
-pub(crate) fn change(key: KeyOf, old: &[f64], new: &[f64]) -> Option<Change> {
+fn change(key: KeyOf, old: &[f64], new: &[f64]) -> Option<Change> {
     let p = mann_whitney(old, new)?;
     let (platform, workload, threads, lock) = key;
     let key = (platform.to_string(), workload.to_string(), threads, lock.to_string());

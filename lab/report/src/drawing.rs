@@ -5,29 +5,25 @@
 //! machine, its fonts included. What is written is text, and gets the room that it needs in the widest usual font.
 
 mod axes;
-mod lanes;
 mod legend;
 mod marks;
 mod page;
 #[cfg(test)]
 mod tests;
 
-pub use lanes::{lanes_in_page, lanes_svg};
 pub use page::{Inline, chart_in_page, markers, swatch};
 
-use crate::timeline::Lanes;
 use legend::Legend;
 use ondeck_kit::drawing::{AXIS_SIZE, Ends, MOST_TICK, Picture, Ruler, at, clean, fit, lines, tick, width, words};
-use ondeck_kit::figure::{Axis, Figure, Form, Point, Scale, Series};
+use ondeck_kit::figure::{Axis, Figure, Point, Series};
 use ondeck_kit::palette::{DARK, HUES, LIGHT, QUIET};
 use svg::Document;
 use svg::node::element::{Definitions, Description, Group, Rectangle, Style, Title};
 
 /// All pictures of a report.
 pub fn pictures(report: &crate::document::Document) -> Vec<Picture> {
-    let timeline = |lanes: &Lanes| Picture { id: lanes.id.clone(), title: lanes.title.clone(), svg: lanes_svg(lanes) };
     let chart = |figure: &Figure| Picture { id: figure.id.clone(), title: figure.title.clone(), svg: svg(figure) };
-    report.timelines.iter().map(timeline).chain(report.figures.iter().map(chart)).collect()
+    report.figures.iter().map(chart).collect()
 }
 
 /// Pixels of the whole picture; it grows downwards if there are many names.
@@ -57,16 +53,8 @@ pub fn svg(figure: &Figure) -> String {
     let bottom = x_axis.bottom() + MARGIN;
     let mut chart = Group::new().set("font-family", FONTS).add(card(bottom)).add(header.group);
     chart = chart.add(axes::left(figure, &frame)).add(x_axis.draw());
-    chart = match figure.form {
-        Form::Bars => marks::bars(figure, &frame, &series).into_iter().fold(chart, Group::add),
-        Form::Lines => {
-            let draw = |chart: Group, one: &Series| chart.add(marks::line(figure, &frame, one, series.len()));
-            upwards(&series).fold(chart, draw)
-        }
-    };
-    if let Some(mark) = &figure.mark {
-        chart = axes::mark(chart, &frame, mark);
-    }
+    let draw = |chart: Group, one: &Series| chart.add(marks::line(figure, &frame, one, series.len()));
+    chart = upwards(&series).fold(chart, draw);
     if series.is_empty() {
         let middle = ((frame.left + frame.right) / 2.0, (frame.top + frame.bottom) / 2.0);
         chart = chart.add(words("no figures", TITLE_SIZE, "muted", middle).set("text-anchor", "middle"));
@@ -82,6 +70,8 @@ fn upwards<'s>(series: &[&'s Series]) -> impl Iterator<Item = &'s Series> {
     quiet.into_iter().chain(others)
 }
 
+/// Pixels between the ends of the axis and the first and last point.
+const PAD: f64 = 18.0;
 /// Pixels from the axes to the names beside them.
 const LEADER: f64 = 20.0;
 
@@ -108,7 +98,7 @@ fn document(title: &str, text: &str, height: f64, chart: Group) -> String {
 /// The colours on a dark background. Those on a light one are attributes, for programs that know no style sheets.
 fn dark_style() -> String {
     let mut rules = format!(
-        ".card{{fill:{};}}.rim,.halo{{stroke:{};}}.ink{{fill:{};}}.muted{{fill:{};}}.grid{{stroke:{};}}.axis{{stroke:{};}}",
+        ".card{{fill:{};}}.rim{{stroke:{};}}.ink{{fill:{};}}.muted{{fill:{};}}.grid{{stroke:{};}}.axis{{stroke:{};}}",
         DARK.card, DARK.card, DARK.ink, DARK.muted, DARK.grid, DARK.muted
     );
     for (n, hue) in HUES.iter().enumerate() {
@@ -118,12 +108,9 @@ fn dark_style() -> String {
     format!("@media (prefers-color-scheme:dark){{{rules}}}")
 }
 
-/// A value of the axis to the right, in words: `16 threads`, or its name.
+/// A value of the axis to the right, in words: `16 threads`.
 fn value_of_x(axis: &Axis, value: f64) -> String {
-    match &axis.scale {
-        Scale::Names { names } => names.get(value as usize).cloned().unwrap_or_default(),
-        _ => format!("{} {}", tick(value, axis.unit), axis.label),
-    }
+    format!("{} {}", tick(value, axis.unit), axis.label)
 }
 
 struct Header {
@@ -164,20 +151,12 @@ impl Frame {
         let points = || series.iter().flat_map(|series| &series.points);
         let xs: Vec<f64> = points().map(|point| point.x).collect();
         let spreads = points().filter_map(|point| point.spread).flat_map(|(low, high)| [low, high]);
-        let mark = figure.mark.as_ref().map(|(value, _)| *value);
-        // The lowest bar of a logarithmic axis has a height, too.
-        let lower = points().map(|point| point.y / 2.0).filter(|_| figure.form == Form::Bars);
-        let ys: Vec<f64> = points().map(|point| point.y).chain(spreads).chain(mark).chain(lower).collect();
+        let ys: Vec<f64> = points().map(|point| point.y).chain(spreads).collect();
         let y = Ruler::new(&figure.y, &ys, Ends::Round, (bottom, top));
         let widest = y.ticks.iter().map(|(_, text)| width(text, AXIS_SIZE)).fold(0.0, f64::max);
         let numbers = widest.min(MOST_TICK) + 10.0;
         let (left, right) = sides(numbers);
-        let pad = match (&figure.x.scale, figure.form) {
-            (Scale::Names { .. }, _) => 0.0,
-            (_, Form::Lines) => 18.0,
-            (_, Form::Bars) => 60.0,
-        };
-        let x = Ruler::new(&figure.x, &xs, Ends::Exact, (left + pad, right - pad));
+        let x = Ruler::new(&figure.x, &xs, Ends::Exact, (left + PAD, right - PAD));
         Frame { left, right, top, bottom, numbers, x, y }
     }
 
@@ -203,17 +182,6 @@ impl Frame {
     fn end(&self, figure: &Figure, series: &Series) -> Option<(f64, f64)> {
         let (_, x, y) = series.points.iter().filter_map(|point| self.place(point)).next_back()?;
         let last = figure.series.iter().flat_map(|series| &series.points).filter_map(|point| self.x.place(point.x));
-        (figure.form == Form::Lines && x >= last.fold(0.0, f64::max)).then_some((x, y))
-    }
-
-    /// Pixels between neighbours to the right, and to the edges.
-    fn slot(&self, series: &[&Series]) -> f64 {
-        let mut places: Vec<f64> =
-            series.iter().flat_map(|series| &series.points).filter_map(|point| self.x.place(point.x)).collect();
-        places.sort_by(f64::total_cmp);
-        let gaps = places.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.0);
-        let edges =
-            places.first().zip(places.last()).map(|(first, last)| 2.0 * (first - self.left).min(self.right - last));
-        gaps.chain(edges).fold(self.right - self.left, f64::min)
+        (x >= last.fold(0.0, f64::max)).then_some((x, y))
     }
 }

@@ -6,18 +6,16 @@
 mod table;
 #[cfg(test)]
 mod tests;
-mod timeline;
 
 use crate::document::{Document, Finding, Origin};
 use crate::drawing::{Inline, chart_in_page, markers, swatch};
+use crate::main_table::MainTable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use ondeck_kit::figure::{Figure, Scale};
-use ondeck_kit::page::{ELEMENTS, FORMAT, head, lean};
+use ondeck_kit::figure::Figure;
+use ondeck_kit::page::{ELEMENTS, head, lean};
 
 /// What a pointer and keys do to charts.
 const CHART: &str = include_str!("html/chart.js");
-/// What zooms into traces, where there are any.
-const LANES: &str = include_str!("html/lanes.js");
 /// From so many figures on they are listed above the first.
 const CONTENTS_FROM: usize = 3;
 
@@ -32,6 +30,7 @@ pub fn page(document: &Document) -> String {
                     (header(document))
                     (first(document))
                     (findings(&document.findings))
+                    (tables(&document.tables))
                     (figures(document))
                     (origins(document))
                 }
@@ -39,9 +38,8 @@ pub fn page(document: &Document) -> String {
                 // Written by a library that escapes all text.
                 @if !document.figures.is_empty() { (PreEscaped(markers())) }
                 script type="module" {
-                    // The parts of each share one scope, that of a module.
+                    // The parts share one scope, that of a module.
                     (PreEscaped(lean(ELEMENTS))) (PreEscaped(lean(CHART)))
-                    @if !document.timelines.is_empty() { (PreEscaped(lean(FORMAT))) (PreEscaped(lean(LANES))) }
                     "document.body.dataset.ready = 'true';"
                 }
             }
@@ -60,7 +58,7 @@ fn header(document: &Document) -> Markup {
     }
 }
 
-/// What a reader sees before anything is scrolled: the first picture, and from which files it is. How many warnings came
+/// What a reader sees before anything is scrolled: the first chart, and from which files it is. How many warnings came
 /// with them stands here; the warnings themselves stand at the end.
 fn first(document: &Document) -> Markup {
     let warnings = |origin: &Origin| match origin.warnings.len() {
@@ -70,13 +68,11 @@ fn first(document: &Document) -> Markup {
     };
     html! {
         @if let Some(figure) = document.figures.first() {
-            div.first { h2.unseen { "First figure" } (self::figure((0, figure))) }
-        } @else if let Some(lanes) = document.timelines.first() {
-            div.first { h2.unseen { "First figure" } (timeline::section(lanes)) }
+            div.first { h2.unseen { "First chart" } (self::figure((0, figure))) }
         }
         @if !document.origins.is_empty() {
             ul.sources aria-label="Contents" {
-                @if document.timelines.len() + document.figures.len() > 1 { li { a href="#figures" { "All figures" } } }
+                @if document.figures.len() > 1 { li { a href="#figures" { "All charts" } } }
                 @for (index, origin) in document.origins.iter().enumerate() {
                     li {
                         a href={ "#origin-" (index) } { bdi { (origin.label) } }
@@ -101,26 +97,36 @@ fn findings(findings: &[Finding]) -> Markup {
     }
 }
 
+fn tables(tables: &[MainTable]) -> Markup {
+    html! {
+        @for MainTable { title, units, grid, legend } in tables {
+            section.part {
+                h2 { (title) }
+                p.caption { (units) }
+                (grid.html(title))
+                p.caption { (legend) }
+            }
+        }
+    }
+}
+
 fn figures(document: &Document) -> Markup {
-    let (figures, timelines) = (&document.figures, &document.timelines);
-    let ids = timelines.iter().map(|lanes| (&lanes.id, &lanes.title));
-    let ids: Vec<(&String, &String)> = ids.chain(figures.iter().map(|figure| (&figure.id, &figure.title))).collect();
-    // A single picture stands above already.
-    let is_all_shown = ids.len() == 1 && document.left_out.is_none();
+    let Document { figures, left_out, .. } = document;
+    // A single chart stands above already.
+    let is_all_shown = figures.len() == 1 && left_out.is_none();
     html! {
         @if !is_all_shown {
             section id="figures" {
-                h2 { "Figures" }
-                @if ids.is_empty() {
-                    p.note { "The files have no figures that could be drawn." }
+                h2 { "Charts" }
+                @if figures.is_empty() {
+                    p.note { "There is a chart for each workload that was run with several numbers of threads. The files have none." }
                 }
-                @if ids.len() >= CONTENTS_FROM {
-                    nav.contents aria-label="Figures" {
-                        ol { @for (id, title) in &ids { li { a href={ "#fig-" (id) } { (title) } } } }
+                @if figures.len() >= CONTENTS_FROM {
+                    nav.contents aria-label="Charts" {
+                        ol { @for figure in figures { li { a href={ "#fig-" (figure.id) } { (figure.title) } } } }
                     }
                 }
-                @if let Some(left_out) = &document.left_out { p.note { (left_out) } }
-                @for lanes in timelines.iter().skip(usize::from(figures.is_empty())) { (timeline::section(lanes)) }
+                @if let Some(left_out) = left_out { p.note { (left_out) } }
                 @for figure in figures.iter().enumerate().skip(1) { (self::figure(figure)) }
             }
         }
@@ -132,7 +138,6 @@ fn figure((nth, figure): (usize, &Figure)) -> Markup {
     let xs = figure.xs();
     let Inline { room, places, svg } = chart_in_page(figure, &xs);
     let (heading, text) = (format!("title-{nth}"), format!("text-{nth}"));
-    let before = if matches!(figure.x.scale, Scale::Names { .. }) { "" } else { &figure.x.label };
     html! {
         section.figure id={ "fig-" (figure.id) } {
             h3 id=(heading) { (figure.title) }
@@ -140,11 +145,11 @@ fn figure((nth, figure): (usize, &Figure)) -> Markup {
             // A script makes buttons of the names.
             div.legend role="group" aria-label="Series" {
                 @for series in &figure.series {
-                    span { (PreEscaped(swatch(figure.form, series))) bdi { (series.name) } }
+                    span { (PreEscaped(swatch(series))) bdi { (series.name) } }
                 }
             }
             div.plot {
-                div.chart role="img" aria-labelledby={ (heading) " " (text) } style=(room) data-xs=(places) data-x=(before) {
+                div.chart role="img" aria-labelledby={ (heading) " " (text) } style=(room) data-xs=(places) data-x=(figure.x.label) {
                     p { (figure.y.label) }
                     (PreEscaped(svg))
                     p { (figure.x.label) }

@@ -2,9 +2,8 @@
 
 use crate::board::Board;
 use crate::catalogue::Catalogue;
-use crate::output::{Results, parse, text_of};
+use crate::output::{self, Results, text_of};
 use crate::row::{Row, is_simulated, machine, simulated};
-use crate::trace::{self, Trace};
 use ondeck_kit::file::ReadError;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -23,46 +22,33 @@ pub struct Source {
     pub notes: Vec<String>,
 }
 
-/// What a report is made from.
-#[derive(Clone, Debug, Default)]
-pub struct Inputs {
-    /// The result files.
-    pub sources: Vec<Source>,
-    /// The traces.
-    pub traces: Vec<Trace>,
+/// Reads the files, in their order. What one file has of several machines or platforms becomes a source each: no median
+/// is formed over machines.
+///
+/// # Errors
+/// If one is no result file.
+pub fn read(files: &[PathBuf]) -> Result<Vec<Source>, ReadError> {
+    let texts: Result<Vec<String>, ReadError> = files.iter().map(|file| text_of(file)).collect();
+    parse(files, &texts?)
 }
 
-impl Inputs {
-    /// Reads the files, in their order. What one result file has of several machines or platforms becomes a source each:
-    /// no median is formed over machines.
-    pub fn read(files: &[PathBuf]) -> Result<Inputs, ReadError> {
-        let texts: Result<Vec<String>, ReadError> = files.iter().map(|file| text_of(file)).collect();
-        Inputs::parse(files, &texts?)
-    }
-
-    /// The same of files whose texts are known.
-    ///
-    /// # Errors
-    /// If one is neither a result file nor a trace.
-    pub fn parse(files: &[PathBuf], texts: &[String]) -> Result<Inputs, ReadError> {
-        let mut inputs = Inputs::default();
-        for ((file, text), label) in files.iter().zip(texts).zip(labels(files)) {
-            if trace::is_trace(text) {
-                inputs.traces.push(Trace::parse(file, label, text)?);
-                continue;
-            }
-            let (results, notes) = parse(file, text)?;
-            let parts = Source { label, results, notes }.by_machine();
-            if parts.len() > MOST_PARTS {
-                let what =
-                    format!("has rows of {} machines; a report shows at most {MOST_PARTS} of a file", parts.len());
-                return Err(ReadError::new(file, what));
-            }
-            inputs.sources.extend(parts);
+/// The same of files whose texts are known.
+///
+/// # Errors
+/// If one is no result file.
+pub fn parse(files: &[PathBuf], texts: &[String]) -> Result<Vec<Source>, ReadError> {
+    let mut sources = Vec::new();
+    for ((file, text), label) in files.iter().zip(texts).zip(labels(files)) {
+        let (results, notes) = output::parse(file, text)?;
+        let parts = Source { label, results, notes }.by_machine();
+        if parts.len() > MOST_PARTS {
+            let what = format!("has rows of {} machines; a report shows at most {MOST_PARTS} of a file", parts.len());
+            return Err(ReadError::new(file, what));
         }
-        name_simulated(&mut inputs.sources);
-        Ok(inputs)
+        sources.extend(parts);
     }
+    name_simulated(&mut sources);
+    Ok(sources)
 }
 
 /// Where the machines of several files differ, those that are simulated are named beside their file.

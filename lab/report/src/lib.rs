@@ -1,6 +1,6 @@
 //! What is made of rows: files, comparisons, tables, findings, charts and pages.
 //!
-//! All that measures uses it: `workloads`, `commands` and `xtask`. Begin with [`Row`](row::Row);
+//! All that measures uses it: `workloads`, the tools and the program `ondeck`. Begin with [`Row`](row::Row);
 //! [`Board`](board::Board), rows as they are compared; [`Document`](document::Document), a report before it has a form.
 //!
 //! Knows nothing of what runs locks. A [`Row`](row::Row) is what one lock did in one workload at one number of threads in
@@ -9,9 +9,8 @@
 //! ```text
 //!   rows -> output       CSV and JSON, with a fingerprint; and back
 //!        -> compare      two files, whether they differ
-//!        -> board        arranged -> run_tables, wait_tables, findings -> closing     what a run ends with
-//!        -> inputs       files of a report -> findings, plotting, timeline -> document -> html, drawing, markdown
-//!        -> explain      where simulated time goes
+//!        -> board        arranged -> run_table, findings -> closing     what a run ends with
+//!        -> inputs       files of a report -> findings, main_table, plotting -> document -> html, drawing, markdown
 //! ```
 
 pub mod board;
@@ -20,24 +19,18 @@ mod closing;
 pub mod compare;
 pub mod document;
 pub mod drawing;
-pub mod explain;
 pub mod findings;
 pub mod fingerprint;
 pub mod html;
 pub mod inputs;
 #[cfg(test)]
 mod made_up;
+pub mod main_table;
 pub mod markdown;
-mod next;
-pub mod noise;
 pub mod output;
 pub mod plotting;
 pub mod row;
-mod run_tables;
-pub mod timeline;
-pub mod trace;
-mod wait_tables;
+mod run_table;
 
 pub use catalogue::FLAGSHIP;
 pub use closing::summary;
-pub use next::Storage;

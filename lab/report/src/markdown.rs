@@ -1,16 +1,15 @@
 //! The report as Markdown, for an issue or a pull request: all its figures, in tables.
 
-use crate::board::{Board, Setting, Spread};
+use crate::board::{Board, Spread};
 use crate::catalogue::Catalogue;
 use crate::compare::compare;
 use crate::document::{Document, Origin};
 use crate::inputs::Source;
+use crate::main_table::{MainTable, grid};
 use crate::row::{
-    CPUS, CTX_SWITCHES_PER_S, JAIN, MIN_SHARE, Metric, QUEUES, STARVE_MAX_NS, STARVE_P90_NS, STREAK_P90_NS,
-    WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS, main_metric, main_unit,
+    CPUS, CTX_SWITCHES_PER_S, JAIN, MIN_SHARE, Metric, STARVE_MAX_NS, STARVE_P90_NS, STREAK_P90_NS, WAIT_MAX_NS,
+    WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS,
 };
-use crate::run_tables::{CUT, is_among_best, units};
-use crate::timeline::Lanes;
 use ondeck_kit::Grid;
 use ondeck_kit::wording::{count, duration_ns, escape, three_digits, times};
 
@@ -21,10 +20,8 @@ pub fn markdown(sources: &[Source], document: &Document, catalogue: &Catalogue) 
         text += &format!("\n**{}**\n\n", escape(&finding.question));
         text.extend(finding.sentences.iter().map(|sentence| format!("- {}\n", escape(sentence))));
     }
-    text.extend(document.timelines.iter().map(timeline));
-    for source in sources {
-        let heading = if sources.len() > 1 { format!("Figures of {}", source.label) } else { "Figures".to_string() };
-        text += &format!("\n### {}\n{}", escape(&heading), figures(&source.board(catalogue)));
+    for (source, table) in sources.iter().zip(&document.tables) {
+        text += &format!("\n### {}\n{}", escape(&table.title), figures(table, &source.board(catalogue)));
     }
     if let [first, others @ ..] = sources {
         text.extend(others.iter().map(|other| changes(first, other)));
@@ -32,12 +29,6 @@ pub fn markdown(sources: &[Source], document: &Document, catalogue: &Catalogue) 
     text += "\n<details><summary>Where the figures come from</summary>\n";
     text.extend(document.origins.iter().map(origin));
     text + "\n</details>\n"
-}
-
-/// What a trace shows, in words and numbers.
-fn timeline(lanes: &Lanes) -> String {
-    let [title, caption, text] = [&lanes.title, &lanes.caption, &lanes.text].map(|text| escape(text));
-    format!("\n### {title}\n\n{caption}\n\n{}\n{text}\n", lanes.table().markdown())
 }
 
 /// A figure, and how it is written.
@@ -49,8 +40,8 @@ struct Topic {
     figures: &'static [FormattedFigure],
 }
 
-/// A table in which only one of so many cells says something is hard to read, and long.
-const MOST_EMPTY: usize = 8;
+/// What stands beside figures with the mark of a lower bound.
+const CUT: &str = "the measurement ended before the wait did, so the wait was longer";
 
 /// What stands in the tables beside the figure that a workload is about, which has a table of its own.
 const TOPICS: [Topic; 4] = [
@@ -77,8 +68,8 @@ const TOPICS: [Topic; 4] = [
     },
 ];
 
-pub(crate) fn figures(board: &Board) -> String {
-    let main = format!("\n{}\n\n{}\n{}\n", units(board), main_grid(board).markdown(), legend(board));
+pub(crate) fn figures(MainTable { units, grid, legend, .. }: &MainTable, board: &Board) -> String {
+    let main = format!("\n{units}\n\n{}\n{}\n", grid.markdown(), escape(legend));
     let topics = TOPICS.iter().map(|topic| {
         let grid = topic.grid(board);
         if grid.is_empty() {
@@ -89,58 +80,6 @@ pub(crate) fn figures(board: &Board) -> String {
         format!("\n{title}\n\n{cells}{legend}")
     });
     std::iter::once(main).chain(topics).collect()
-}
-
-fn legend(board: &Board) -> String {
-    let one_thread = board.settings.iter().any(|setting| setting.threads == 1);
-    let has_queues = board.settings.iter().any(|setting| board.has_queues(setting));
-    let queues = format!("! {QUEUES}");
-    let parts = [
-        (board.locks.len() > 1).then_some("\\* best of its row"),
-        (board.locks.len() > 1 && board.rounds > 1).then_some("or perhaps as good: the rounds disagree"),
-        one_thread.then_some("% relative to the same lock with 1 thread"),
-        (board.rounds > 1).then_some("in parentheses the lowest and the highest round"),
-        has_queues.then_some(&queues),
-    ];
-    parts.into_iter().flatten().collect::<Vec<&str>>().join("; ")
-}
-
-/// The figure that each workload is about, with a column for each lock.
-fn main_grid(board: &Board) -> Grid {
-    grid(board, &["workload", "threads", "unit"], |setting, locks| {
-        let (metric, unit) = (main_metric(&setting.workload), main_unit(&setting.workload));
-        let best = board.best(setting, |_| true);
-        let cell = |lock: &&str| {
-            let spread = board.spread(setting, lock, metric)?;
-            Some(main_cell(board, (setting, lock), best, scaled(spread, unit.size)))
-        };
-        let names = vec![setting.workload.clone(), board.threads_cell(setting), unit.name.to_string()];
-        (names, locks.iter().map(cell).collect())
-    })
-}
-
-fn scaled(spread: Spread, size: f64) -> Spread {
-    Spread { median: spread.median / size, low: spread.low / size, high: spread.high / size, ..spread }
-}
-
-fn main_cell(board: &Board, (setting, lock): (&Setting, &str), best: Option<&str>, spread: Spread) -> String {
-    let mark = if is_among_best(board, (setting, lock), best) { "*" } else { "" };
-    let relative = board.relative_to_one_thread(setting, lock);
-    let relative = relative.map_or(String::new(), |ratio| format!(" {}", percentage(ratio.median)));
-    let range = match spread.rounds {
-        1 => String::new(),
-        _ if spread.is_bistable => {
-            format!(" (bistable, {} to {})", three_digits(spread.low), three_digits(spread.high))
-        }
-        _ => format!(" ({} to {})", three_digits(spread.low), three_digits(spread.high)),
-    };
-    format!("{}{mark}{relative}{range}", three_digits(spread.median))
-}
-
-/// `95%`, and three digits of what no machine does.
-fn percentage(part: f64) -> String {
-    let percent = part * 100.0;
-    if percent.abs() < 1e4 { format!("{percent:.0}%") } else { format!("{}%", three_digits(percent)) }
 }
 
 impl Topic {
@@ -167,40 +106,6 @@ impl Topic {
             .map(|(figure, (_, write))| figure.map_or("-".to_string(), |it| it.written(write)));
         Some(written.collect::<Vec<String>>().join(" / "))
     }
-}
-
-/// The settings of which there is something to write. `row` gives the names of a setting and what is written of each of
-/// these locks there.
-fn grid(
-    board: &Board,
-    leading: &[&str],
-    row: impl Fn(&Setting, &[&str]) -> (Vec<String>, Vec<Option<String>>),
-) -> Grid {
-    let all: Vec<&str> = board.locks.iter().map(String::as_str).collect();
-    if is_sparse(board) {
-        let mut grid = Grid::new([leading, &["lock"]].concat(), ["figure"]);
-        for setting in &board.settings {
-            let locks = board.locks_in(setting);
-            let (names, cells) = row(setting, &locks);
-            for (lock, cell) in locks.iter().zip(cells).filter_map(|(lock, cell)| Some((lock, cell?))) {
-                grid.row(names.iter().cloned().chain([lock.to_string(), cell]));
-            }
-        }
-        return grid;
-    }
-    let mut grid = Grid::new(leading.iter().copied(), all.iter().copied());
-    for setting in &board.settings {
-        let (names, cells) = row(setting, &all);
-        if cells.iter().any(Option::is_some) {
-            grid.row(names.into_iter().chain(cells.into_iter().map(|cell| cell.unwrap_or("-".into()))));
-        }
-    }
-    grid
-}
-
-/// Whether a column for each lock would leave most of a table empty: then each lock has a line in each setting.
-fn is_sparse(board: &Board) -> bool {
-    board.settings.len() * board.locks.len() > MOST_EMPTY * board.n_cells()
 }
 
 fn changes(first: &Source, other: &Source) -> String {
@@ -248,7 +153,7 @@ mod tests {
             notes: vec!["odd_column".into()],
         }];
         let catalogue = Catalogue::new(&[], &[], &["std"]);
-        markdown(&sources, &Document::new(&sources, &[], &catalogue), &catalogue)
+        markdown(&sources, &Document::new(&sources, &catalogue), &catalogue)
     }
 
     #[test]

@@ -160,12 +160,6 @@ pub fn fingerprint_path(path: &Path) -> PathBuf {
 
 const FINGERPRINT: &str = ".fingerprint.json";
 
-/// Not the JSON that is expected.
-pub(crate) fn not_json(file: &Path, error: &serde_json::Error, expected: &str) -> ReadError {
-    let (line, what) = json_error(error, expected);
-    ReadError { file: file.to_path_buf(), line: Some(line), what }
-}
-
 /// What is expected, for messages about files that are something else.
 const EXPECTED: &str = "expected a result file of `ondeck bench --out`, CSV or JSON";
 

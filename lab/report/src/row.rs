@@ -4,7 +4,6 @@
 //! order of the CSV header; the JSON has the same names. Readers elsewhere depend on both, so a field is only ever
 //! added at the end.
 
-use ondeck_kit::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// What stands beside numbers of threads with the mark of more than there are CPUs.
@@ -67,26 +66,6 @@ pub struct Row {
     /// Of a simulated run: hash of everything that happened in it, in hexadecimal. In JSON only.
     #[serde(skip_serializing)]
     pub trace_hash: Option<String>,
-    /// Of a simulated run: where the time of all threads has gone in the window. Not in the files.
-    #[serde(skip)]
-    pub spent: Option<TimeBreakdown>,
-    /// All waits by their length in nanoseconds, of a workload that is about them. Not in the files.
-    #[serde(skip)]
-    pub waits: Option<Histogram>,
-}
-
-/// Time of all threads in the measured window of a row, by what it was spent on.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "each is named and explained in the table")]
-pub struct TimeBreakdown {
-    pub work_ns: f64,
-    pub transfer_ns: f64,
-    pub queue_ns: f64,
-    pub pause_ns: f64,
-    pub kernel_ns: f64,
-    pub ready_ns: f64,
-    pub waking_ns: f64,
-    pub asleep_ns: f64,
 }
 
 /// Names of the columns, in their order in the file.

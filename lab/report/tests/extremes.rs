@@ -6,11 +6,11 @@ use ondeck_report::document::Document;
 use ondeck_report::drawing::pictures;
 use ondeck_report::fingerprint::{Fingerprint, Simulation};
 use ondeck_report::html::page;
-use ondeck_report::inputs::{Inputs, Source};
+use ondeck_report::inputs::{Source, parse};
 use ondeck_report::markdown::markdown;
 use ondeck_report::output::{Format, Results};
 use ondeck_report::row::Row;
-use ondeck_report::{Storage, explain, summary};
+use ondeck_report::summary;
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::path::PathBuf;
@@ -125,7 +125,7 @@ fn catalogue() -> Catalogue {
 
 /// All that `ondeck report` makes.
 fn report(sources: &[Source]) {
-    let document = Document::new(sources, &[], &catalogue());
+    let document = Document::new(sources, &catalogue());
     let texts = [page(&document), markdown(sources, &document, &catalogue())];
     let size: usize = texts.iter().chain(pictures(&document).iter().map(|picture| &picture.svg)).map(String::len).sum();
     assert!(size < 20 << 20, "{size}");
@@ -135,10 +135,9 @@ fn report(sources: &[Source]) {
 fn end(source: &Source) {
     let board = source.board(&catalogue());
     for width in [1, 80] {
-        for kept in [Storage::Nowhere, Storage::File("a.csv"), Storage::Partial] {
-            summary(&board, &source.results, kept, width);
+        for is_kept in [false, true] {
+            summary(&board, &source.results, is_kept, width);
         }
-        explain::tables(&source.results.rows, width);
     }
 }
 
@@ -165,8 +164,8 @@ proptest! {
         let cut: String = text.chars().take(text.chars().count().saturating_sub(end)).collect();
         for text in [text, cut] {
             let files = [PathBuf::from("/no/such/directory/a"), PathBuf::from("b")];
-            if let Ok(inputs) = Inputs::parse(&files, &[text.clone(), text]) {
-                report(&inputs.sources);
+            if let Ok(sources) = parse(&files, &[text.clone(), text]) {
+                report(&sources);
             }
         }
     }

@@ -44,7 +44,7 @@ fn report(files: &[&[Row]]) -> String {
     };
     let sources: Vec<Source> = files.iter().enumerate().map(source).collect();
     let catalogue = Catalogue::new(&[], &[], &["std"]);
-    let document = Document::new(&sources, &[], &catalogue);
+    let document = Document::new(&sources, &catalogue);
     let text = markdown(&sources, &document, &catalogue);
     let size = page(&document).len() + document.figures.iter().map(|figure| svg(figure).len()).sum::<usize>();
     assert!(size > 10_000);

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use ondeck_report::board::Board;
 use ondeck_report::catalogue::Catalogue;
 use ondeck_report::output::{Format, Results, read};
-use ondeck_report::{Storage, summary};
+use ondeck_report::summary;
 use std::path::Path;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/toy-before.csv");
@@ -15,16 +15,16 @@ fn results() -> Results {
 }
 
 /// As the program arranges the rows: in the order of the command line.
-fn summary_of(results: &Results, kept: Storage, width: usize) -> String {
+fn summary_of(results: &Results, is_kept: bool, width: usize) -> String {
     let workloads = ["solo", "mutex-contention", "sections/cs100-out400", "handoff-fast", "spike"];
     let locks = ["ondeck", "std", "parking-lot", "pthread"];
     let catalogue = Catalogue::new(&workloads, &locks, &locks[1..]);
-    summary(&Board::new(&results.rows, &catalogue), results, kept, width)
+    summary(&Board::new(&results.rows, &catalogue), results, is_kept, width)
 }
 
 #[test]
 fn bench_of_five_rounds() {
-    assert_snapshot!(summary_of(&results(), Storage::File("toy.csv"), 100));
+    assert_snapshot!(summary_of(&results(), true, 100));
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn bench_of_one_round_in_a_narrow_terminal() {
     let mut results = results();
     results.rows.retain(|row| row.round == 0);
     results.warnings.clear();
-    assert_snapshot!(summary_of(&results, Storage::Nowhere, 60));
+    assert_snapshot!(summary_of(&results, false, 60));
 }
 
 /// The first rows: what matters is the form.

@@ -30,7 +30,6 @@ mod value;
 pub(crate) use thread::Phase;
 pub(crate) use value::{Kind, Op, OpStart};
 
-use crate::explain::TimeBreakdown;
 use crate::machine::Machine;
 use crate::outcome::{Failure, Options, Outcome};
 use crate::timeline::{Event, ThreadEvent, Timeline};
@@ -79,7 +78,6 @@ pub(crate) struct Engine {
     n_ready: u32,
     placement: Random,
     seed: u64,
-    pub(crate) spent: TimeBreakdown,
     pub(crate) cpu_ps: u64,
     pub(crate) n_switches: u64,
     pub(crate) hash: u64,
@@ -213,7 +211,6 @@ impl Engine {
             memory_nodes: machine.memory_nodes(),
             placement: Random::of(options.seed, Purpose::Placement, 0),
             seed: options.seed,
-            spent: TimeBreakdown::default(),
             cpu_ps: 0,
             n_switches: 0,
             hash: 0,

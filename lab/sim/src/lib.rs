@@ -46,7 +46,6 @@
 
 mod atomics;
 mod engine;
-mod explain;
 pub mod machine;
 mod outcome;
 mod platform;
@@ -54,7 +53,6 @@ pub mod timeline;
 
 pub use atomics::{SimPtr, SimU32, SimU64};
 pub use engine::random::Random;
-pub use explain::TimeBreakdown;
 pub use outcome::{Failure, Options, Outcome};
 pub use platform::{Simulated, Thread};
 

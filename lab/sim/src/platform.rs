@@ -2,7 +2,6 @@
 
 use crate::atomics::{SimPtr, SimU32, SimU64};
 use crate::engine::EngineHandle;
-use crate::explain::TimeBreakdown;
 use crate::machine::CoreKind;
 use crate::timeline::{Mark, ThreadEvent};
 use ondeck_core::{Platform, RunState, Step, ThreadId, WaitEnd};
@@ -254,11 +253,6 @@ impl Simulated {
         let here = EngineHandle::expect();
         here.catch_up();
         here.with(|engine| (engine.cpu_ps_so_far() / PS_PER_NS, engine.n_switches))
-    }
-
-    /// Where the time of all threads has gone so far.
-    pub fn spent() -> TimeBreakdown {
-        EngineHandle::expect().with(|engine| engine.spent)
     }
 
     /// Says something about the calling thread; it takes no time.

@@ -4,9 +4,16 @@
 //! groups of them gives other programs more than it gives threads of the same one.
 
 use crate::execution::{Execution, Hardware};
+use ondeck_kit::wording::counted;
 
 /// Most loops that can be asked for.
 pub const MAX_LOAD: u32 = 256;
+
+/// What is told of a measurement beside so many.
+pub(crate) fn told(n: u32) -> String {
+    let loops = counted(n as usize, "busy loop");
+    format!("{loops} ran beside the measurements (--load {n}): compare only with figures of the same load")
+}
 
 /// Busy loops, which end when this is dropped, or when the thread that has started them is gone, however that came.
 #[derive(Default)]

@@ -6,12 +6,11 @@
 mod measures;
 
 use crate::execution::Execution;
-use crate::noise::{FIRST_LOOKS_NS, Pace, PacedSample};
+use crate::noise::{FIRST_LOOKS_NS, Pace, PacedSample, SLOW};
 use measures::{LINE_TRANSFER, MEASURES, Measure};
 use ondeck_core::Hardware;
 use ondeck_kit::stats::median;
 use ondeck_kit::{Grid, wording};
-use ondeck_report::noise::SLOW;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Repetitions of each measurement.

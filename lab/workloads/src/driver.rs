@@ -4,7 +4,7 @@
 //! round, so that whatever else happens to the machine happens to all of them. Nothing is averaged here.
 
 use crate::bench_lock::{BenchLock, BenchLockVisitor};
-use crate::busy_loops::BusyLoops;
+use crate::busy_loops::{self, BusyLoops};
 use crate::conditions::{Conditions, End};
 use crate::execution::Execution;
 use crate::noise::{FIRST_LOOKS_NS, LAST_SPAN_NS, Load, Pace, SPAN_NS};
@@ -30,7 +30,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool, on_progress: &mut dyn FnMut(Progress)
     check(plan)?;
     let loops = BusyLoops::start(plan.load).map_err(Failure::Plan)?;
     let mut pace = if plan.load > 0 {
-        on_progress(Progress::Warning(ondeck_report::noise::busy_loops(plan.load)));
+        on_progress(Progress::Warning(busy_loops::told(plan.load)));
         Pace::unasked(stop)
     } else {
         let planned_ns = (planned_seconds(plan) * 1e9) as u64;

@@ -11,7 +11,7 @@ pub use ondeck_core::Hardware;
 pub use ondeck_sim::Simulated;
 
 use ondeck_core::{Atomic, Platform, WaitEnd};
-use ondeck_sim::{Random, TimeBreakdown};
+use ondeck_sim::Random;
 use std::hint::black_box;
 use std::mem;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -90,11 +90,6 @@ pub trait Execution: Platform {
     fn random(me: u32) -> Random {
         let seed = Self::seed().map_or(0, |seed| Random::new(seed).next());
         Random::new(seed ^ u64::from(me))
-    }
-
-    /// Where the time of all threads has gone so far; `None` where it cannot be known.
-    fn spent() -> Option<TimeBreakdown> {
-        None
     }
 
     /// What every thread is at, of threads that seem to be stuck; `None` where it cannot be known.

@@ -11,9 +11,7 @@ use crate::conditions::{Conditions, End};
 use crate::execution::{Execution, Usage};
 use crate::thread_group::{Body, COUNT, GroupState, TIME, ThreadGroup, WARM_UP, watch};
 use ondeck_kit::histogram::Histogram;
-use ondeck_report::row::{
-    Row, STARVE_MAX_NS, STARVE_P90_NS, TimeBreakdown, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS,
-};
+use ondeck_report::row::{Row, STARVE_MAX_NS, STARVE_P90_NS, WAIT_MAX_NS, WAIT_P50_NS, WAIT_P99_NS, WAIT_P999_NS};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -224,7 +222,7 @@ impl Waits {
 pub(crate) struct Timings {
     n: u64,
     sum: u64,
-    pub(crate) spread: Histogram,
+    spread: Histogram,
 }
 
 impl Timings {
@@ -275,14 +273,13 @@ impl<E: Execution> Meter for ClockMeter<'_, E> {
 pub(crate) struct Snapshot {
     at_ns: u64,
     usage: Usage,
-    spent: Option<ondeck_sim::TimeBreakdown>,
     counts: Vec<u64>,
 }
 
 impl Snapshot {
     pub(crate) fn take<E: Execution, R: Send + 'static>(groups: &[&ThreadGroup<E, R>]) -> Self {
         let counts = groups.iter().flat_map(|group| group.counts()).collect();
-        Snapshot { at_ns: E::now_ns(), usage: E::usage(), spent: E::spent(), counts }
+        Snapshot { at_ns: E::now_ns(), usage: E::usage(), counts }
     }
 
     /// Writes what happened since `earlier` into `row`; a count stands for `ops` operations.
@@ -297,22 +294,6 @@ impl Snapshot {
         row.cpus = Some((self.usage.cpu_ns - earlier.usage.cpu_ns) as f64 / 1e9 / seconds);
         row.ctx_switches_per_s = Some((self.usage.ctx_switches - earlier.usage.ctx_switches) as f64 / seconds);
         (row.jain, row.min_share) = fairness(&counts).unzip();
-        row.spent = self.spent.zip(earlier.spent).map(|(now, then)| spent_ns(now - then));
-    }
-}
-
-/// As result files have times.
-fn spent_ns(spent: ondeck_sim::TimeBreakdown) -> TimeBreakdown {
-    let ns = |ps: u64| ps as f64 / 1e3;
-    TimeBreakdown {
-        work_ns: ns(spent.work_ps),
-        transfer_ns: ns(spent.transfer_ps),
-        queue_ns: ns(spent.queue_ps),
-        pause_ns: ns(spent.pause_ps),
-        kernel_ns: ns(spent.kernel_ps),
-        ready_ns: ns(spent.ready_ps),
-        waking_ns: ns(spent.waking_ps),
-        asleep_ns: ns(spent.asleep_ps),
     }
 }
 
@@ -486,7 +467,6 @@ mod tests {
         let snapshot = |at_ns, cpu_ns, ctx_switches, counts: &[u64]| Snapshot {
             at_ns,
             usage: Usage { cpu_ns, ctx_switches },
-            spent: None,
             counts: counts.to_vec(),
         };
         let mut row = Row::default();

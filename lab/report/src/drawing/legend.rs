@@ -2,7 +2,7 @@
 
 use super::marks::{SeriesStyle, marker, stroke};
 use ondeck_kit::drawing::{at, fit, number, width, words};
-use ondeck_kit::figure::{Figure, Form, Series};
+use ondeck_kit::figure::{Figure, Series};
 use svg::node::element::{Group, Line};
 
 /// Pixels from one name to the next.
@@ -36,7 +36,7 @@ impl<'a> Legend<'a> {
     pub(super) fn new(figure: &'a Figure, series: &[&'a Series]) -> Legend<'a> {
         let last_x = series.iter().filter_map(|series| series.points.last()).map(|point| point.x).reduce(f64::max);
         let entry = |series: &&'a Series| {
-            let last = series.points.last().filter(|point| Some(point.x) == last_x && figure.form == Form::Lines);
+            let last = series.points.last().filter(|point| Some(point.x) == last_x);
             let value = last.map_or(String::new(), |point| number(point.y, figure.y.unit));
             Entry { series, name: fit(&series.name, SIZE, MOST_NAME), value }
         };

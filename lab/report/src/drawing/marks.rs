@@ -1,18 +1,14 @@
-//! Lines, bars, whiskers and markers of a series.
+//! Lines, whiskers and markers of a series.
 
 use super::Frame;
 use ondeck_kit::drawing::{Ruler, at, clean, number};
 use ondeck_kit::figure::{Figure, Point, Series};
 use ondeck_kit::palette::{DASHES, HUES, LIGHT, MARKERS, Marker, QUIET};
-use svg::node::element::{Circle, Group, Path, Polygon, Polyline, Rectangle, Title};
+use svg::node::element::{Circle, Group, Path, Polygon, Polyline, Title};
 use svg::node::{Node, Value};
 
 /// Up to so many series have a band between their spreads; more of them would only darken each other.
 pub(super) const BANDS: usize = 4;
-/// Widest bar in pixels.
-const MOST_BAR: f64 = 44.0;
-/// Part of the way to its neighbours that a group of bars fills.
-const FILLED: f64 = 0.8;
 
 /// How a series is told from the others.
 #[derive(Clone, Copy, Debug)]
@@ -147,65 +143,4 @@ fn explanation(figure: &Figure, series: &Series, point: &Point) -> Title {
     let x = super::value_of_x(&figure.x, point.x);
     let spread = point.spread.map_or(String::new(), |(low, high)| format!(" ({} to {})", y(low), y(high)));
     Title::new(clean(&format!("{}, {x}: {}{spread}", series.name, y(point.y))))
-}
-
-/// All series as bars, side by side at each `x`.
-pub(super) fn bars(figure: &Figure, frame: &Frame, series: &[&Series]) -> Vec<Group> {
-    let draw = |(series, bars): (&Series, Vec<Bar>)| {
-        let look = SeriesStyle::of(series);
-        let mut group = look.group();
-        for bar in bars {
-            let shape = match look.source {
-                0 => bar.shape().set("stroke", "none").set("fill-opacity", "0.85"),
-                // Of files beyond the first, it is paler, with a dashed edge.
-                source => {
-                    bar.shape().set("fill-opacity", "0.35").set("stroke-dasharray", DASHES[source % DASHES.len()])
-                }
-            };
-            group = group.add(Group::new().add(explanation(figure, series, bar.point)).add(shape));
-            group = whisker(group, frame, bar.point, bar.middle(), bar.cap());
-        }
-        group
-    };
-    bars_of(frame, series).into_iter().map(draw).collect()
-}
-
-/// Where a bar stands.
-pub(super) struct Bar<'p> {
-    pub(super) point: &'p Point,
-    left: f64,
-    wide: f64,
-    base: f64,
-    y: f64,
-}
-
-impl Bar<'_> {
-    /// A little narrower than its place, so that neighbours do not touch.
-    pub(super) fn shape(&self) -> Rectangle {
-        let gap = (self.wide / 10.0).min(1.5);
-        let shape = Rectangle::new().set("x", at(self.left + gap / 2.0)).set("y", at(self.base.min(self.y)));
-        shape.set("width", at(self.wide - gap)).set("height", at((self.base - self.y).abs()))
-    }
-
-    pub(super) fn middle(&self) -> f64 {
-        self.left + self.wide / 2.0
-    }
-
-    /// Half of what the ends of its whisker take.
-    pub(super) fn cap(&self) -> f64 {
-        (self.wide / 4.0).min(4.0)
-    }
-}
-
-/// The bars of each series.
-pub(super) fn bars_of<'s>(frame: &Frame, series: &[&'s Series]) -> Vec<(&'s Series, Vec<Bar<'s>>)> {
-    let n = series.len().max(1) as f64;
-    let wide = (frame.slot(series) * FILLED / n).min(MOST_BAR);
-    let of_series = |(nth, series): (usize, &&'s Series)| {
-        let shift = (nth as f64 - n / 2.0) * wide;
-        let base = frame.y.base();
-        let bar = |(point, x, y)| Bar { point, left: x + shift, wide, base, y };
-        (*series, frame.places(series).into_iter().map(bar).collect())
-    };
-    series.iter().enumerate().map(of_series).collect()
 }

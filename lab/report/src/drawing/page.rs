@@ -6,8 +6,8 @@
 use super::legend::apart;
 use super::marks::{self, SeriesStyle, marker};
 use super::{Frame, upwards};
-use ondeck_kit::drawing::{AXIS_SIZE, MOST_TICK, clean, fit, have_room, width, without_overlap};
-use ondeck_kit::figure::{Figure, Form, Point, Scale, Series};
+use ondeck_kit::drawing::{AXIS_SIZE, MOST_TICK, clean, fit, width, without_overlap};
+use ondeck_kit::figure::{Figure, Point, Series};
 use ondeck_kit::palette::{HUES, MARKERS};
 use std::fmt::Write as _;
 use svg::node::Node;
@@ -16,7 +16,7 @@ use svg::node::element::{Element, Group, Path, Text, Use};
 /// A chart, and what the element around it needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inline {
-    /// Variables of the style sheet: pixels at the left, at the right, and below in wide and in narrow windows.
+    /// Variables of the style sheet: pixels at the left and at the right.
     pub room: String,
     /// Where each place of the figure lies, in thousandths of the width; `-` if nowhere.
     pub places: String,
@@ -31,19 +31,11 @@ const HEIGHT: f64 = 320.0;
 /// Pixels that a unit takes at least: in windows of tablets and more, and in those of phones.
 const WIDE: f64 = 0.58;
 const NARROW: f64 = 0.23;
-/// By how many degrees names are slanted there. The style sheet turns them.
-const SLANT: f64 = 35.0;
-const STEEP: f64 = 55.0;
-/// Pixels that the axis takes below where nothing is slanted.
-const FLAT: f64 = 26.0;
-/// The widest that a name becomes, below the chart and beside it.
-const MOST_NAME: f64 = 160.0;
-const MOST_NAME_BESIDE: f64 = 190.0;
+/// The widest that a name beside the chart becomes.
+const MOST_NAME: f64 = 190.0;
 /// Pixels from one name beside the chart to the next, and how many have room.
 const ROW: f64 = 16.0;
 const MOST_NAMED: usize = (HEIGHT / ROW) as usize;
-/// Pixels from one slanted name to the next.
-const SLANTED_ROW: f64 = 20.0;
 /// Up to so many series have a band between their spreads.
 const BANDS: usize = 6;
 
@@ -53,34 +45,21 @@ pub fn chart_in_page(figure: &Figure, xs: &[f64]) -> Inline {
     let mut frame = Frame::new(figure, &series, (0.0, ACROSS), |_| (0.0, ACROSS));
     (frame.x.is_whole, frame.y.is_whole) = (true, true);
     let (names, right) = names(figure, &frame, &series);
-    let (ticks, [below, steep]) = below(figure, &frame);
     let numbers = frame.y.ticks.iter().filter_map(|(value, text)| Some((frame.y.place(*value)?, text)));
     let numbers = numbers.fold(group("numbers").set("transform", "translate(-8 4.5)"), |group, (y, text)| {
         group.add(words(&fit(text, AXIS_SIZE, MOST_TICK)).set("y", part(y)))
     });
-    let mut upon = vec![numbers, ticks];
+    let mut upon = vec![numbers, below(&frame)];
     let stretched = drawn(figure, &frame, &series, &mut upon);
     upon.push(names);
-    let mut meaning = group("meaning");
-    if let Some((value, text)) = &figure.mark
-        && let Some(y) = frame.y.place(*value)
-    {
-        meaning = meaning.add(words(text).set("x", "100%").set("y", part(y)).set("dy", -7));
-    }
     if series.is_empty() {
-        meaning = meaning.add(words("no figures").set("x", "50%").set("y", "50%"));
+        upon.push(group("ticks").add(words("no figures").set("x", "50%").set("y", "50%")));
     }
-    upon.push(meaning);
     let svg: String = upon.iter().map(flat).collect();
     let axes = format!("<svg viewBox=\"0 0 {ACROSS} {ACROSS}\" preserveAspectRatio=\"none\">{stretched}</svg>");
-    let slanted = format!(";--below:{below}px;--steep:{steep}px");
     let places: Vec<String> = xs.iter().map(|x| frame.x.place(*x).map_or("-".into(), |x| x.to_string())).collect();
     Inline {
-        room: format!(
-            "--left:{}px;--right:{right}px{}",
-            frame.numbers.ceil(),
-            if steep > FLAT { slanted } else { "".into() }
-        ),
+        room: format!("--left:{}px;--right:{right}px", frame.numbers.ceil()),
         places: places.join(" "),
         svg: format!("<svg>{axes}{svg}</svg>"),
     }
@@ -88,50 +67,35 @@ pub fn chart_in_page(figure: &Figure, xs: &[f64]) -> Inline {
 
 /// What is stretched. The markers stand upon it, a group for each series.
 fn drawn(figure: &Figure, frame: &Frame, series: &[&Series], upon: &mut Vec<Group>) -> String {
-    let mut drawn = lines(figure, frame);
-    match figure.form {
-        Form::Bars => {
-            for (series, bars) in marks::bars_of(frame, series) {
-                let whiskers = bars.iter().filter_map(|bar| frame.whisker(bar.point, bar.middle(), bar.cap()));
-                let whiskers = Path::new().set("d", whiskers.collect::<String>());
-                let shapes = bars.iter().fold(of_series(figure, series, Group::new()), |all, bar| all.add(bar.shape()));
-                drawn.push(shapes.add(whiskers));
-            }
-        }
-        Form::Lines => {
-            for one in upwards(series) {
-                let places = frame.places(one);
-                let stem = |(point, x, _): &(&Point, f64, f64)| {
-                    let (low, high) = point.spread?;
-                    Some(format!("M{x},{}V{}", frame.y.place_or_end(low), frame.y.place_or_end(high)))
-                };
-                let spread: Box<dyn Node> = match series.len() <= BANDS && places.len() > 1 {
-                    true => marks::band(&frame.y, &places).into(),
-                    false => Path::new().set("d", places.iter().filter_map(stem).collect::<String>()).into(),
-                };
-                let line = of_series(figure, one, Group::new()).add(spread).add(marks::polyline(&places));
-                drawn.push(line);
-                let id = format!("#{}", marker_id(one.style, one.source));
-                let marker = |x: f64, y: f64| Use::new().set("href", id.as_str()).set("x", part(x)).set("y", part(y));
-                let markers = of_series(figure, one, Group::new());
-                upon.push(places.iter().fold(markers, |group, (_, x, y)| group.add(marker(*x, *y))));
-            }
-        }
+    let mut drawn = vec![lines(frame)];
+    for one in upwards(series) {
+        let places = frame.places(one);
+        let stem = |(point, x, _): &(&Point, f64, f64)| {
+            let (low, high) = point.spread?;
+            Some(format!("M{x},{}V{}", frame.y.place_or_end(low), frame.y.place_or_end(high)))
+        };
+        let spread: Box<dyn Node> = match series.len() <= BANDS && places.len() > 1 {
+            true => marks::band(&frame.y, &places).into(),
+            false => Path::new().set("d", places.iter().filter_map(stem).collect::<String>()).into(),
+        };
+        drawn.push(of_series(figure, one, Group::new()).add(spread).add(marks::polyline(&places)));
+        let id = format!("#{}", marker_id(one.style, one.source));
+        let marker = |x: f64, y: f64| Use::new().set("href", id.as_str()).set("x", part(x)).set("y", part(y));
+        let markers = of_series(figure, one, Group::new());
+        upon.push(places.iter().fold(markers, |group, (_, x, y)| group.add(marker(*x, *y))));
     }
     drawn.iter().map(flat).collect()
 }
 
-/// The lines across, the axis with its ticks, and the value with a meaning of its own.
-fn lines(figure: &Figure, frame: &Frame) -> Vec<Group> {
+/// The lines across, and the axis with its ticks.
+fn lines(frame: &Frame) -> Group {
     let across = |y: f64| format!("M0,{y}H{ACROSS}");
     let grid: String = frame.y.ticks.iter().filter_map(|(value, _)| frame.y.place(*value)).map(across).collect();
     let mut axis = across(frame.y.base());
     for x in frame.x.ticks.iter().filter_map(|(value, _)| frame.x.place(*value)) {
         let _ = write!(axis, "M{x},{ACROSS}v16");
     }
-    let mark = figure.mark.as_ref().and_then(|(value, _)| frame.y.place(*value)).map(across);
-    let lines = Group::new().add(path("grid", &grid)).add(path("axis", &axis));
-    vec![mark.into_iter().fold(lines, |lines, mark| lines.add(path("axis mark", &mark)))]
+    Group::new().add(path("grid", &grid)).add(path("axis", &axis))
 }
 
 /// The names of those lines that reach the last place, beside their ends; and the pixels that they take.
@@ -144,7 +108,7 @@ fn names(figure: &Figure, frame: &Frame, series: &[&Series]) -> (Group, f64) {
     let heights = apart(&ends.iter().map(|(_, y)| y * unit).collect::<Vec<f64>>(), ROW, (0.0, HEIGHT));
     let (mut all, mut widest) = (all_at("x"), 0.0_f64);
     for ((one, _), y) in ends.iter().zip(heights) {
-        let name = fit(&one.name, AXIS_SIZE, MOST_NAME_BESIDE);
+        let name = fit(&one.name, AXIS_SIZE, MOST_NAME);
         widest = widest.max(width(&name, AXIS_SIZE) + 10.0);
         all.append(of_series(figure, one, words(&name)).set("y", part((y / unit).round())));
     }
@@ -154,59 +118,28 @@ fn names(figure: &Figure, frame: &Frame, series: &[&Series]) -> (Group, f64) {
 /// Where words stand along an axis.
 type Ticks = Vec<(f64, String)>;
 
-/// What stands at the axis below, and how many pixels it takes in wide and in narrow windows.
-fn below(figure: &Figure, frame: &Frame) -> (Group, [f64; 2]) {
+/// What stands at the axis below: in narrow windows less than in wide ones.
+fn below(frame: &Frame) -> Group {
     let ticks: Ticks =
         frame.x.ticks.iter().filter_map(|(value, text)| Some((frame.x.place(*value)?, text.clone()))).collect();
     let scaled =
         |ticks: &[(f64, String)], by: f64| -> Ticks { ticks.iter().map(|(x, text)| (x * by, text.clone())).collect() };
-    let mut slanted = [false; 2];
-    let (kept, narrow): (Ticks, Ticks) = match &figure.x.scale {
-        Scale::Names { .. } => {
-            slanted = [WIDE, NARROW].map(|by| !have_room(&scaled(&ticks, by)));
-            // Each has a line of its own, and the room at its left.
-            let every = |by: f64| (SLANTED_ROW * ticks.len() as f64 / (ACROSS * by)).ceil().max(1.0) as usize;
-            let room = |x: f64| ((frame.numbers + x * NARROW) / STEEP.to_radians().cos()).min(MOST_NAME);
-            let cut = |(x, text): &(f64, String)| (*x, fit(text, AXIS_SIZE, room(*x)));
-            let kept: Ticks = match slanted[1] {
-                true => ticks.iter().step_by(if slanted[0] { every(WIDE) } else { 1 }).map(cut).collect(),
-                false => ticks.clone(),
-            };
-            let fewer = every(NARROW).div_ceil(if slanted[0] { every(WIDE) } else { 1 });
-            let narrow = kept.iter().step_by(if slanted[1] { fewer } else { 1 }).cloned().collect();
-            (kept, narrow)
-        }
-        _ => {
-            let fitting = |ticks: &[(f64, String)], by: f64| scaled(&without_overlap(scaled(ticks, by)), 1.0 / by);
-            let kept = fitting(&ticks, WIDE);
-            let narrow = fitting(&kept, NARROW);
-            (kept, narrow)
-        }
-    };
-    let class = match slanted {
-        [true, _] => "ticks slanted steep",
-        [false, true] => "ticks steep",
-        _ => "ticks",
-    };
+    let fitting = |ticks: &[(f64, String)], by: f64| scaled(&without_overlap(scaled(ticks, by)), 1.0 / by);
+    let kept = fitting(&ticks, WIDE);
+    let narrow = fitting(&kept, NARROW);
     let mut all = all_at("y");
     for (x, text) in &kept {
         let word = words(text).set("x", part(x.round()));
         let is_narrow = narrow.iter().any(|(other, _)| (other - x).abs() < 0.01);
         all.append(if is_narrow { word } else { word.set("class", "wide") });
     }
-    let group = group(class).set("transform", "translate(0 19)").add(all);
-    let widest = kept.iter().map(|(_, text)| width(text, AXIS_SIZE)).fold(0.0, f64::max);
-    let high = |(is_slanted, slant): (bool, f64)| if is_slanted { widest * slant.to_radians().sin() } else { 0.0 };
-    (group, [(slanted[0], SLANT), (slanted[1], STEEP)].map(|one| (high(one) + FLAT).ceil()))
+    group("ticks").set("transform", "translate(0 19)").add(all)
 }
 
 /// What the legend has before a name, and a tooltip too.
-pub fn swatch(form: Form, series: &Series) -> String {
-    let shape = match form {
-        Form::Bars => "<rect/>".to_string(),
-        Form::Lines => format!("<use href=\"#{}\"/>", marker_id(series.style, series.source)),
-    };
-    format!("<svg class=\"{}\">{shape}</svg>", classes(SeriesStyle::of(series)))
+pub fn swatch(series: &Series) -> String {
+    let marker = marker_id(series.style, series.source);
+    format!("<svg class=\"{}\"><use href=\"#{marker}\"/></svg>", classes(SeriesStyle::of(series)))
 }
 
 /// All markers, for charts and legends to use, each with a piece of line that is seen in legends. A page has them once.

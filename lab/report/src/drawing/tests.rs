@@ -1,5 +1,5 @@
 use super::*;
-use ondeck_kit::figure::Unit;
+use ondeck_kit::figure::{Scale, Unit};
 use roxmltree::Node;
 
 fn points(values: &[(f64, f64)]) -> Vec<Point> {
@@ -18,10 +18,8 @@ fn figure(n_series: usize) -> Figure {
         title: "Throughput".into(),
         caption: "Medians.".into(),
         text: "What is seen.".into(),
-        form: Form::Lines,
         x: Axis { label: "threads".into(), unit: Unit::Count, scale: Scale::Log, ticks: vec![1.0, 2.0, 4.0, 256.0] },
         y: Axis { label: "relative to one thread".into(), unit: Unit::Ratio, scale: Scale::Linear, ticks: vec![] },
-        mark: Some((1.0, "as one thread".into())),
         series: (0..n_series).map(|style| series(style, &values(style))).collect(),
     }
 }
@@ -68,14 +66,7 @@ fn extent(node: Node) -> Option<[f64; 4]> {
                 Some("end") => x - wide,
                 _ => x,
             };
-            match node.attribute("transform").map(numbers).as_deref() {
-                // Slanted to the left and downwards from its end.
-                Some([turn, ..]) => {
-                    let turn = turn.abs().to_radians();
-                    [x + wide - wide * turn.cos(), y - size, x + wide, y + wide * turn.sin()]
-                }
-                _ => [x, y - size * 0.8, x + wide, y + size * 0.25],
-            }
+            [x, y - size * 0.8, x + wide, y + size * 0.25]
         }
         _ => return None,
     })
@@ -116,7 +107,7 @@ fn count(picture: &str, part: &str) -> usize {
 #[test]
 fn a_picture_says_what_it_shows() {
     let picture = drawn(&figure(3));
-    for text in ["Throughput", "Medians.", "relative to one thread", "threads", "as one thread", "lock-0", "256"] {
+    for text in ["Throughput", "Medians.", "relative to one thread", "threads", "lock-0", "256"] {
         assert!(texts(&picture, "text").iter().any(|other| other == text), "no {text} in {picture}");
     }
     assert_eq!(texts(&picture, "desc"), ["What is seen."]);
@@ -128,19 +119,13 @@ fn a_picture_says_what_it_shows() {
 }
 
 #[test]
-fn every_form_draws_on_every_scale() {
-    let names = || Scale::Names { names: (0..300).map(|n| format!("place-{n}")).collect() };
-    for form in [Form::Lines, Form::Bars] {
-        for x in [Scale::Linear, Scale::Log, names()] {
-            for y in [Scale::Linear, Scale::Log] {
-                for n_series in [1, 2, 5] {
-                    let mut figure = figure(n_series);
-                    (figure.form, figure.x.scale, figure.y.scale) = (form, x.clone(), y.clone());
-                    let picture = drawn(&figure);
-                    let per_series = if form == Form::Lines { 4 + 1 } else { 4 };
-                    let title = count(&picture, "<title>") + usize::from(form == Form::Lines) * n_series;
-                    assert_eq!(title, per_series * n_series, "{form:?} {x:?} {y:?}");
-                }
+fn every_scale_is_drawn_on() {
+    for x in [Scale::Linear, Scale::Log] {
+        for y in [Scale::Linear, Scale::Log] {
+            for n_series in [1, 2, 5] {
+                let mut figure = figure(n_series);
+                (figure.x.scale, figure.y.scale) = (x.clone(), y.clone());
+                assert_eq!(count(&drawn(&figure), "<title>"), 4 * n_series, "{x:?} {y:?}");
             }
         }
     }
@@ -168,21 +153,17 @@ fn figures_with_little_in_them() {
     empty.series[1].points.clear();
     let picture = drawn(&empty);
     assert!(!picture.contains("lock-1") && !picture.contains("no figures"), "{picture}");
-    for form in [Form::Lines, Form::Bars] {
-        let mut single = figure(0);
-        (single.form, single.x.ticks) = (form, vec![16.0]);
-        single.series = vec![series(0, &[(16.0, 0.0)])];
-        single.series[0].points[0].spread = None;
-        assert!(texts(&drawn(&single), "text").contains(&"16".to_string()));
-    }
+    let mut single = figure(0);
+    single.x.ticks = vec![16.0];
+    single.series = vec![series(0, &[(16.0, 0.0)])];
+    single.series[0].points[0].spread = None;
+    assert!(texts(&drawn(&single), "text").contains(&"16".to_string()));
 }
 
 #[test]
 fn a_picture_grows_with_its_names() {
-    for (n_series, form) in [(24, Form::Lines), (300, Form::Lines), (300, Form::Bars)] {
-        let mut figure = figure(n_series);
-        figure.form = form;
-        let texts = texts(&drawn(&figure), "text");
+    for n_series in [24, 300] {
+        let texts = texts(&drawn(&figure(n_series)), "text");
         assert!((0..n_series).all(|style| texts.contains(&format!("lock-{style}"))), "{texts:?}");
     }
 }
@@ -190,15 +171,13 @@ fn a_picture_grows_with_its_names() {
 #[test]
 fn values_of_every_size() {
     let all = [0.0, -5.0, 1e-320, 1e-300, 1e-9, 1e9, 1e300, f64::MAX];
-    for form in [Form::Lines, Form::Bars] {
-        for y in [Scale::Linear, Scale::Log] {
-            for x in [Scale::Linear, Scale::Log] {
-                for (one, other) in all.into_iter().flat_map(|one| all.map(|other| (one, other))) {
-                    let mut figure = figure(0);
-                    (figure.form, figure.y.scale, figure.x.scale) = (form, y.clone(), x.clone());
-                    figure.series = vec![series(0, &[(one.min(other), one), (one.max(other), other)])];
-                    drawn(&figure);
-                }
+    for y in [Scale::Linear, Scale::Log] {
+        for x in [Scale::Linear, Scale::Log] {
+            for (one, other) in all.into_iter().flat_map(|one| all.map(|other| (one, other))) {
+                let mut figure = figure(0);
+                (figure.y.scale, figure.x.scale) = (y.clone(), x.clone());
+                figure.series = vec![series(0, &[(one.min(other), one), (one.max(other), other)])];
+                drawn(&figure);
             }
         }
     }
@@ -211,13 +190,11 @@ fn names_are_text_whatever_they_are() {
     for name in names {
         let mut figure = figure(2);
         (figure.title, figure.caption, figure.text) = (name.into(), name.into(), name.into());
-        (figure.x.label, figure.y.label, figure.mark) = (name.into(), name.into(), Some((1.0, name.into())));
+        (figure.x.label, figure.y.label) = (name.into(), name.into());
         figure.series[0].name = name.into();
         let picture = drawn(&figure);
         assert!(!picture.contains("<script"), "{picture}");
         assert_eq!(texts(&picture, "title")[0], clean(name).trim());
-        figure.x.scale = Scale::Names { names: vec![name.into(); 300] };
-        drawn(&figure);
     }
 }
 
@@ -244,9 +221,8 @@ fn the_same_figure_is_the_same_bytes() {
 
 #[test]
 fn a_chart_in_a_page_is_that_of_the_file_stretched() {
-    for (form, n_series) in [(Form::Lines, 3), (Form::Lines, 24), (Form::Bars, 3)] {
-        let mut figure = figure(n_series);
-        figure.form = form;
+    for n_series in [3, 24] {
+        let figure = figure(n_series);
         let (xs, file) = (figure.xs(), drawn(&figure));
         let Inline { places, svg, .. } = chart_in_page(&figure, &xs);
         let (page, file) = (roxmltree::Document::parse(&svg).unwrap(), roxmltree::Document::parse(&file).unwrap());
@@ -259,14 +235,11 @@ fn a_chart_in_a_page_is_that_of_the_file_stretched() {
         for style in 0..n_series {
             let points =
                 |name: &str| of_series(style).into_iter().filter(|node| node.has_tag_name(name)).collect::<Vec<Node>>();
-            let shapes = points(if form == Form::Lines { "use" } else { "rect" });
-            assert_eq!(shapes.len(), xs.len(), "{form:?}: {svg}");
-            if form == Form::Bars {
-                continue;
-            }
+            let markers = points("use");
+            assert_eq!(markers.len(), xs.len(), "{svg}");
             let line = numbers(points("polyline")[0].attribute("points").unwrap());
-            for (at, shape) in shapes.iter().enumerate() {
-                let [x, y] = ["x", "y"].map(|name| numbers(shape.attribute(name).unwrap())[0]);
+            for (at, marker) in markers.iter().enumerate() {
+                let [x, y] = ["x", "y"].map(|name| numbers(marker.attribute(name).unwrap())[0]);
                 let expected = [places[at], line[2 * at], line[2 * at + 1]];
                 assert_eq!([x * 10.0, x * 10.0, y * 10.0].map(f64::round), expected);
             }
@@ -282,22 +255,13 @@ fn a_chart_in_a_page_is_that_of_the_file_stretched() {
 }
 
 #[test]
-fn a_phone_has_fewer_numbers_at_an_axis_or_steeper_names() {
+fn a_phone_has_fewer_numbers_at_an_axis() {
     let mut figure = figure(2);
     let ticks: Vec<f64> = (1..=16).map(f64::from).collect();
     figure.series = vec![series(0, &ticks.iter().map(|x| (*x, 1.0)).collect::<Vec<_>>())];
     (figure.x.ticks, figure.x.scale) = (ticks, Scale::Linear);
-    let texts_of = |figure: &Figure| {
-        let Inline { svg, room, .. } = chart_in_page(figure, &figure.xs());
-        (
-            texts(&svg.replace("<svg>", "<svg xmlns=\"http://www.w3.org/2000/svg\">"), "text").len(),
-            count(&svg, "class=\"wide\""),
-            room,
-        )
-    };
-    let (all, only_wide, _) = texts_of(&figure);
+    let svg = chart_in_page(&figure, &figure.xs()).svg;
+    let all = texts(&svg.replace("<svg>", "<svg xmlns=\"http://www.w3.org/2000/svg\">"), "text").len();
+    let only_wide = count(&svg, "class=\"wide\"");
     assert!(only_wide > 0 && only_wide < all, "{only_wide} of {all}");
-    figure.x.scale = Scale::Names { names: (0..6).map(|n| format!("a longer name {n}")).collect() };
-    let (_, only_wide, room) = texts_of(&figure);
-    assert!(only_wide == 0 && room.contains("--steep"), "{only_wide} {room}");
 }

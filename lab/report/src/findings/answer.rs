@@ -23,7 +23,8 @@ pub struct Finding {
     pub sentences: Vec<String>,
 }
 
-/// The sentences of all files, those of each with its name if they are not the same.
+/// The sentences of all files, those of each with its name if they are not the same. What is left out is counted. `None`
+/// without a sentence.
 pub(super) fn answer(question: &str, sources: &[Source], mut per_file: Vec<Vec<String>>) -> Option<Finding> {
     let is_said_once = per_file.iter().all(|said| *said == per_file[0]);
     if is_said_once {
@@ -38,11 +39,6 @@ pub(super) fn answer(question: &str, sources: &[Source], mut per_file: Vec<Vec<S
         let of_file = |said: String| if is_said_once { said } else { format!("{}: {said}", source.label) };
         sentences.extend(said.into_iter().take(shown).map(of_file));
     }
-    close(question, sentences, n_hidden)
-}
-
-/// An answer with what is left out counted; none without a sentence.
-pub(super) fn close(question: &str, sentences: Vec<String>, n_hidden: usize) -> Option<Finding> {
     if sentences.is_empty() {
         return None;
     }

@@ -97,14 +97,6 @@ mod tests {
     }
 
     #[test]
-    fn recovery_from_a_spike_is_told() {
-        let phase = |name: &str, mega| Row { workload: format!("spike/{name}"), ..row("std", 2, 0, mega) };
-        let rows = [phase("before", 10.0), phase("during", 2.0), phase("after", 8.0)];
-        let said = sentences(&Board::new(&rows, &Catalogue::new(&[], &[], &["std"])));
-        assert_eq!(said[0], "Throughput after the spike, relative to before: std 0.80.");
-    }
-
-    #[test]
     fn no_rows_no_sentences_but_a_hint() {
         assert_eq!(sentences(&Board::new(&[], &Catalogue::default())), Vec::<String>::new());
         assert_eq!(sentences(&Board::new(&[row("std", 2, 0, 1.0)], &Catalogue::default())).len(), 1);

@@ -2,10 +2,8 @@
 
 use crate::fingerprint::Fingerprint;
 use crate::inputs::Source;
-use crate::row::{Row, is_simulated, machine, simulated};
-use crate::trace::Header;
-use crate::trace::Trace;
-use ondeck_kit::wording::{duration_ns, list_some, plain};
+use crate::row::{Row, is_simulated, machine};
+use ondeck_kit::wording::{list_some, plain};
 use std::collections::BTreeSet;
 
 /// Where a file's figures come from.
@@ -101,24 +99,4 @@ fn of_rows(rows: &[Row]) -> Vec<(&'static str, String)> {
 fn distinct(rows: &[Row], column: fn(&Row) -> String) -> Vec<String> {
     let values: BTreeSet<String> = rows.iter().map(column).collect();
     values.into_iter().collect()
-}
-
-/// What is known of a traced run.
-pub fn origin_of_trace(trace: &Trace) -> Origin {
-    let Header { subject, end_us, is_cut, .. } = &trace.header;
-    let facts = [
-        ("Machine", simulated(&subject.machine)),
-        ("Workload", subject.workload.clone()),
-        ("Lock", subject.lock.clone()),
-        ("Threads", subject.threads.to_string()),
-        ("Seed", subject.seed.to_string()),
-        ("Recorded", duration_ns(end_us * 1e3)),
-    ];
-    let cut = "the run went on after the end of the record".to_string();
-    Origin {
-        label: plain(&trace.label),
-        facts: facts.into_iter().map(|(name, value)| (name.to_string(), plain(&value))).collect(),
-        command: plain(&subject.command),
-        warnings: is_cut.then_some(cut).into_iter().collect(),
-    }
 }

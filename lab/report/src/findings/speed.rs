@@ -2,10 +2,10 @@
 
 use super::answer::{NAMED_LOCKS, numbers};
 use crate::FLAGSHIP;
-use crate::board::{Board, Ratio, Setting};
+use crate::board::{Board, Setting, Spread};
 use crate::row::main_metric;
 use ondeck_kit::stats::geometric_mean;
-use ondeck_kit::wording::{counted, duration_ns, list_some, threads, times};
+use ondeck_kit::wording::{counted, list_some, threads, times};
 
 /// So many parts of a range of threads are told apart in a sentence.
 const CLAUSES: usize = 8;
@@ -31,7 +31,7 @@ pub(super) fn fastest(board: &Board) -> Vec<String> {
 
 /// The flagship beside the best peer of each row.
 fn against_peers(board: &Board) -> Option<String> {
-    let mut cells: Vec<(&Setting, &str, Ratio)> = Vec::new();
+    let mut cells: Vec<(&Setting, &str, Spread)> = Vec::new();
     for setting in &board.settings {
         let Some(peer) = board.best(setting, |lock| board.is_peer(lock)) else { continue };
         if let Some(ratio) = board.ratio((setting, FLAGSHIP), (setting, peer)) {
@@ -61,50 +61,6 @@ fn against_peers(board: &Board) -> Option<String> {
     Some(said)
 }
 
-/// The times of the workloads that are about the time of one operation, with who is ahead.
-pub(super) fn times_of_one(board: &Board) -> Vec<String> {
-    let about_time = board.settings.iter().filter(|setting| !main_metric(&setting.workload).more_is_better);
-    about_time.filter_map(|setting| time_of_one(board, setting)).collect()
-}
-
-fn time_of_one(board: &Board, setting: &Setting) -> Option<String> {
-    let metric = main_metric(&setting.workload);
-    let locks = board.locks_in(setting).into_iter();
-    let mut figures: Vec<(f64, &str)> =
-        locks.filter_map(|lock| Some((board.median(setting, lock, metric)?, lock))).collect();
-    figures.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let shown: Vec<String> = figures.iter().map(|(ns, lock)| format!("{lock} {}", duration_ns(*ns))).collect();
-    let what =
-        if metric.name == crate::row::WAIT_P99_NS.name { ", time that 99 of 100 waits stayed within" } else { "" };
-    let untold = Lead::of(board, setting).and_then(|lead| lead.untold());
-    let untold = untold.map_or(String::new(), |untold| format!(". {untold}"));
-    let place = format!("{}, {}{what}", setting.workload, threads(setting.threads));
-    Some(format!("{place}: {}{untold}.", list_some(&shown, NAMED_LOCKS))).filter(|_| !shown.is_empty())
-}
-
-/// Whether the locks have their speed back when the visitors are gone.
-pub(super) fn recovery(board: &Board) -> Option<String> {
-    let phase = |name: &str| board.settings.iter().find(|setting| setting.workload == name);
-    let (before, after) = (phase("spike/before")?, phase("spike/after")?);
-    let ratios: Vec<(&String, Ratio)> =
-        board.locks.iter().filter_map(|lock| Some((lock, board.ratio((after, lock), (before, lock))?))).collect();
-    let is_untold = |ratio: &Ratio| ratio.rounds > 1 && !ratio.is_clear();
-    let text = |(lock, ratio): &(&String, Ratio)| format!("{lock} {}", times(ratio.median));
-    let of = |untold: bool| {
-        let named: Vec<String> = ratios.iter().filter(|(_, ratio)| is_untold(ratio) == untold).map(text).collect();
-        (!named.is_empty()).then(|| list_some(&named, NAMED_LOCKS))
-    };
-    let after = "Throughput after the spike, relative to before";
-    match (of(false), of(true)) {
-        (Some(told), Some(untold)) => {
-            Some(format!("{after}: {told}. Perhaps unchanged (the rounds disagree): {untold}."))
-        }
-        (Some(told), None) => Some(format!("{after}: {told}.")),
-        (None, Some(untold)) => Some(format!("{after}, perhaps unchanged (the rounds disagree): {untold}.")),
-        (None, None) => None,
-    }
-}
-
 /// Who is ahead in one setting.
 pub(super) struct Lead<'a> {
     setting: &'a Setting,
@@ -112,14 +68,14 @@ pub(super) struct Lead<'a> {
     /// Locks that the rounds do not agree are behind the best.
     pub(super) level: Vec<&'a str>,
     /// The best of those that are behind, and how many times as good the best is.
-    pub(super) next: Option<(&'a str, Ratio)>,
+    pub(super) next: Option<(&'a str, Spread)>,
 }
 
 impl<'a> Lead<'a> {
     /// `None` where no two locks can be compared.
     pub(super) fn of(board: &'a Board, setting: &'a Setting) -> Option<Self> {
         let best = board.best(setting, |_| true)?;
-        let (mut level, mut next) = (Vec::new(), None::<(&str, Ratio)>);
+        let (mut level, mut next) = (Vec::new(), None::<(&str, Spread)>);
         for lock in board.locks_in(setting).into_iter().filter(|lock| *lock != best) {
             let Some(ratio) = board.ratio((setting, best), (setting, lock)) else { continue };
             let is_behind = if ratio.rounds == 1 { ratio.median > 1.0 } else { ratio.is_clear() && ratio.low > 1.0 };

@@ -2,9 +2,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::inputs::Source;
-use crate::row::{is_simulated, machine, simulated};
-use crate::trace::Subject;
-use crate::trace::Trace;
+use crate::row::{is_simulated, machine};
 use ondeck_kit::wording::{counted, list_some, plain};
 use std::collections::BTreeMap;
 
@@ -54,27 +52,6 @@ pub fn subject(sources: &[Source], catalogue: &Catalogue) -> String {
     };
     let files = if sources.len() > 1 { format!(" ({})", counted(sources.len(), "file")) } else { String::new() };
     plain(&format!("{}: {workloads} on {}{files}", named(&locks), named(&machines)))
-}
-
-/// The title if all files are traces.
-pub fn title_of_traces(traces: &[Trace]) -> String {
-    let named = |what: fn(&Subject) -> String, word: &str| {
-        let names: Vec<String> = traces.iter().map(|trace| what(&trace.header.subject)).collect();
-        few(&distinct(names.iter()), word)
-    };
-    let (locks, workloads) =
-        (named(|subject| subject.lock.clone(), "lock"), named(|subject| subject.workload.clone(), "workload"));
-    plain(&format!("{locks}: {workloads}, simulated"))
-}
-
-/// What the report is about if all its files are traces, in one line.
-pub fn subject_of_traces(traces: &[Trace]) -> String {
-    let of = |what: fn(&Subject) -> String| {
-        let names: Vec<String> = traces.iter().map(|trace| what(&trace.header.subject)).collect();
-        list_some(&distinct(names.iter()), NAMED)
-    };
-    let (locks, workloads) = (of(|subject| subject.lock.clone()), of(|subject| subject.workload.clone()));
-    plain(&format!("{locks}: {workloads} on {}", of(|subject| simulated(&subject.machine))))
 }
 
 /// The names, each once, in the order in which they come.

@@ -1,6 +1,5 @@
 //! The first thing to know, in one sentence that fits the first chart.
 
-use super::changes;
 use super::speed::Lead;
 use crate::FLAGSHIP;
 use crate::board::{Board, PHASES, Setting};
@@ -12,17 +11,9 @@ use ondeck_kit::wording::{list_some, plain, threads, times};
 /// So many locks that are level are named.
 const NAMED: usize = 3;
 
-/// What changed, if there are several files; else who is ahead where most threads want the lock. `None` where neither can
-/// be said.
+/// Who is ahead where most threads want the lock. `None` where that cannot be said, and of several files.
 pub(crate) fn verdict(sources: &[Source], catalogue: &Catalogue) -> Option<String> {
-    match sources {
-        [source] => of_one(source, catalogue),
-        [first, others @ ..] => others.iter().find_map(|other| changes::total_of(first, other)),
-        [] => None,
-    }
-}
-
-fn of_one(source: &Source, catalogue: &Catalogue) -> Option<String> {
+    let [source] = sources else { return None };
     let board = source.board(catalogue);
     let setting = most_contended(&board)?;
     let simulated = if source.results.rows.iter().all(is_simulated) { ", simulated" } else { "" };

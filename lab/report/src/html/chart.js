@@ -107,7 +107,7 @@ class Chart {
     });
     const rest = values.length - TOOLTIP_ROWS;
     this.tooltip.replaceChildren(
-      element('p', { class: 'place' }, this.frame.dataset.x ? `${this.frame.dataset.x}: ${head}` : head),
+      element('p', { class: 'place' }, `${this.frame.dataset.x}: ${head}`),
       element('table', {}, element('tbody', {}, ...body)),
       ...(rest > 0 ? [element('p', { class: 'more' }, `and ${rest} below these`)] : []));
     this.place = place;

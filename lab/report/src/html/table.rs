@@ -1,7 +1,7 @@
 //! The points of a figure as a table: what a chart shows, for those who do not see it or want the numbers.
 
 use maud::{Markup, Render, html};
-use ondeck_kit::figure::{Axis, Figure, Point, Scale, Series, Unit};
+use ondeck_kit::figure::{Axis, Figure, Point, Series, Unit};
 use ondeck_kit::{Grid, wording};
 
 /// One row for each series and a column for each `x`, or the other way round: whichever is narrower.
@@ -40,13 +40,10 @@ fn cell(unit: Unit, point: &Point) -> Markup {
     }
 }
 
-/// A place on the axis: its name if it has one; thread counts are whole numbers and are not rounded.
+/// A place on the axis. Numbers of threads are whole and are not rounded.
 fn exact(axis: &Axis, x: f64) -> String {
-    match &axis.scale {
-        Scale::Names { names } => names.get(x as usize).cloned().unwrap_or_else(|| x.to_string()),
-        _ if axis.unit == Unit::Count && x.fract() == 0.0 && x.abs() < 1e6 => x.to_string(),
-        _ => number(axis.unit, x),
-    }
+    let is_whole = axis.unit == Unit::Count && x.fract() == 0.0 && x.abs() < 1e6;
+    if is_whole { x.to_string() } else { number(axis.unit, x) }
 }
 
 fn number(unit: Unit, value: f64) -> String {

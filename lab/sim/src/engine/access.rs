@@ -274,7 +274,7 @@ impl Engine {
             self.times.set(self.first_thread_slot + next as usize, free_at);
         }
         self.times.set(self.first_thread_slot + number as usize, now + back + extra);
-        self.account(number, &request, back);
+        self.record_line(number, &request, back);
     }
 
     /// Does what the request is about, and gives how much longer than the line's way back it takes.
@@ -388,14 +388,8 @@ impl Engine {
         self.hash = mix(self.hash ^ what);
     }
 
-    /// Where the time of a request goes.
-    fn account(&mut self, number: u32, request: &Request, back: u64) {
-        if number.is_multiple_of(2) {
-            let waited = self.now - request.asked;
-            let there = waited.min(request.way.half_ps);
-            self.spent.queue_ps += waited - there;
-            self.spent.transfer_ps += there + back;
-        }
+    /// Writes the line that a request brings into the timeline.
+    fn record_line(&mut self, number: u32, request: &Request, back: u64) {
         let Some(from_core) = request.way.from.filter(|_| self.timeline.is_some()) else { return };
         let moved = timeline::ThreadEvent::LineMoved {
             line: request.line,

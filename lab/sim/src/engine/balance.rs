@@ -12,7 +12,7 @@ impl Engine {
                 continue;
             }
             if let Some(thread) = self.pull_at_tick(cpu) {
-                self.hand_over(thread, cpu, self.now);
+                self.switch_to(thread, cpu, self.now);
             } else {
                 self.pull_running(cpu);
             }

@@ -81,14 +81,12 @@ impl Engine {
         // SAFETY: a reference to the word is what the wait was called with, and its thread waits here.
         let has_changed = unsafe { value::read(place.address, place.is_wide) } != place.expected;
         if has_changed || deadline <= self.now {
-            self.spent.kernel_ps += held;
             self.threads[thread as usize].result = if has_changed { CHANGED } else { LATE };
             return held;
         }
         self.buckets[place.bucket as usize].sleepers.push_back(Sleeper { thread, address: place.address });
         self.fall_asleep(thread, place, deadline);
         let sleep_ps = u64::from(self.machine.os.sleep_ps);
-        self.spent.kernel_ps += held + sleep_ps;
         held + sleep_ps
     }
 
@@ -185,9 +183,7 @@ impl Engine {
             at += call_ps;
             self.rouse(*sleeper, thread, at);
         }
-        let took = held + call_ps * sleepers.len() as u64;
-        self.spent.kernel_ps += took;
-        took
+        held + call_ps * sleepers.len() as u64
     }
 
     /// Takes at most `n` sleepers of an address out of their bucket.

@@ -23,7 +23,6 @@ impl Engine {
         let thread = &mut self.threads[self.current as usize];
         thread.clock += ps;
         thread.ahead.ends();
-        self.spent.kernel_ps += ps;
     }
 
     /// How long an idle CPU takes to run a woken thread: longer the longer it was idle.

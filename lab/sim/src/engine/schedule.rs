@@ -20,7 +20,6 @@ impl Engine {
     pub(crate) fn spend_work(&mut self, ps: u64) {
         let ps = self.slowed(ps);
         self.threads[self.current as usize].clock += ps;
-        self.spent.work_ps += ps;
     }
 
     /// The same by the sibling's doings (M1) and by how many CPUs are busy.
@@ -88,7 +87,6 @@ impl Engine {
         let thread = &mut self.threads[self.current as usize];
         thread.clock += ps;
         let (clock, cpu) = (thread.clock, thread.cpu);
-        self.spent.pause_ps += ps;
         if cpu != NO_CPU {
             self.cpus[cpu as usize].pausing_until = clock;
         }
@@ -110,7 +108,6 @@ impl Engine {
             Phase::Called => self.wake_thread(thread, Some(self.threads[thread as usize].caller), self.now),
             Phase::Wakes => {
                 self.cpus[cpu as usize].is_expected = false;
-                self.spent.waking_ps += self.now - self.threads[thread as usize].off_since;
                 self.take_cpu(thread, cpu, self.now);
             }
             Phase::Asks | Phase::Drains | Phase::NeedsRoom | Phase::Ready | Phase::Gone => {
@@ -196,20 +193,13 @@ impl Engine {
     pub(super) fn next_thread(&mut self, cpu: u32, at: u64) {
         let next = self.pick(cpu, None).or_else(|| self.look_for_work(cpu));
         if let Some(thread) = next {
-            self.hand_over(thread, cpu, at);
+            self.switch_to(thread, cpu, at);
         }
-    }
-
-    /// The CPU switches to a thread that was in a queue.
-    pub(super) fn hand_over(&mut self, thread: u32, cpu: u32, at: u64) {
-        self.spent.ready_ps += at.saturating_sub(self.threads[thread as usize].off_since);
-        self.switch_to(thread, cpu, at);
     }
 
     /// The CPU switches to the thread.
     pub(super) fn switch_to(&mut self, thread: u32, cpu: u32, at: u64) {
         let switch_ps = u64::from(self.machine.os.switch_ps);
-        self.spent.kernel_ps += switch_ps;
         // The switch is the CPU's time, but not yet the thread's.
         self.cpu_ps += switch_ps;
         self.take_cpu(thread, cpu, at + switch_ps);
@@ -374,7 +364,7 @@ impl Engine {
         // First into the queue: it is passed over, but what it has had may be the least.
         self.line_up(me, cpu, at, self.cpus[cpu as usize].queue.len());
         if let Some(next) = self.pick(cpu, Some(me)) {
-            self.hand_over(next, cpu, at);
+            self.switch_to(next, cpu, at);
         }
         true
     }
@@ -394,7 +384,6 @@ impl Engine {
             self.threads[thread as usize].phase = Phase::Resume;
             return self.set_thread(thread, at);
         }
-        self.spent.asleep_ps += at.saturating_sub(self.threads[thread as usize].off_since);
         let this = &mut self.threads[thread as usize];
         this.off_since = at;
         this.load.was(false, at);

@@ -7,7 +7,7 @@ use super::{CachePadded, Execution, Usage};
 use ondeck_core::Platform;
 use ondeck_lineage::monitor::{Pool, Side};
 use ondeck_sim::machine::Machine;
-use ondeck_sim::{Failure, Options, Outcome, Simulated, Thread, TimeBreakdown};
+use ondeck_sim::{Failure, Options, Outcome, Simulated, Thread};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -81,10 +81,6 @@ impl Execution for Simulated {
 
     fn seed() -> Option<u64> {
         Some(SEED.get())
-    }
-
-    fn spent() -> Option<TimeBreakdown> {
-        Some(Simulated::spent())
     }
 
     fn standstill() -> Option<String> {

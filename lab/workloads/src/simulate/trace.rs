@@ -1,4 +1,4 @@
-//! The timeline of a run as a file for trace viewers, and for `ondeck report`.
+//! The timeline of a run as a file for trace viewers.
 //!
 //! The file is in Chrome's trace event format, which <https://ui.perfetto.dev> and `chrome://tracing` open. It has two
 //! groups of tracks: what runs on each hardware thread and which cache lines it gets from where, and what each thread is
@@ -8,8 +8,7 @@
 //! first. So all times are rounded to nanoseconds before anything is made of them, and the slices are sorted.
 
 mod draft;
-#[cfg(test)]
-mod examples;
+mod header;
 mod life;
 #[cfg(test)]
 mod tests;
@@ -18,7 +17,7 @@ mod write;
 use super::{MIN_SECONDS, MachinePlan};
 use crate::plan::Plan;
 use draft::{Draft, ns};
-use ondeck_report::trace::{Header, MARKER, Subject};
+pub use header::{Header, Subject};
 use ondeck_sim::machine::Machine;
 use ondeck_sim::timeline::{Event, Timeline};
 use std::io::{self, Write};
@@ -65,7 +64,6 @@ fn write_first(
     let events = &timeline.events[..timeline.events.len().min(most)];
     let end_ns = events.last().map_or(0, |event| ns(event.at_ps));
     let header = Header {
-        kind: MARKER.to_string(),
         subject: subject.clone(),
         end_us: end_ns as f64 / 1e3,
         is_cut: timeline.is_cut || events.len() < timeline.events.len(),

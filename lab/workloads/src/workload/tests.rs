@@ -266,7 +266,7 @@ fn a_lock_with_a_larger_form_is_tried_in_it_too() {
 }
 
 #[test]
-fn waits_without_a_lock_have_their_percentiles_and_their_histogram() {
+fn waits_without_a_lock_have_their_percentiles() {
     for threads in [2, 5] {
         let rows = measure::<Std>(WorkloadSpec::new(Kind::GcWait), threads).unwrap();
         let names: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
@@ -274,7 +274,6 @@ fn waits_without_a_lock_have_their_percentiles_and_their_histogram() {
         for row in rows {
             assert!(row.ops.unwrap() > 0 && row.ns_per_op > Some(0.0), "{row:?}");
             assert!(row.wait_p50_ns <= row.wait_p99_ns && row.wait_p99_ns <= row.wait_max_ns, "{row:?}");
-            assert_eq!(row.waits.unwrap().by_powers().iter().sum::<u64>(), row.ops.unwrap());
             assert!(row.cpus.is_some() && row.jain.is_none() && row.ops_per_s.is_none());
         }
     }
@@ -307,7 +306,6 @@ fn each_lock_with_a_condition_variable_serves_a_pool() {
             for row in rows {
                 assert!(row.ops > Some(0) && row.ops_per_s > Some(0.0) && row.cpus.is_some(), "{row:?}");
                 assert!(row.wait_p50_ns <= row.wait_p99_ns && row.wait_p999_ns <= row.wait_max_ns, "{row:?}");
-                assert_eq!(row.waits.unwrap().by_powers().iter().sum::<u64>(), row.ops.unwrap());
             }
         }
     }

@@ -41,7 +41,7 @@ fn an_interrupted_run_leaves_the_old_file_and_its_rows_beside() {
 fn without_a_file_what_is_finished_is_printed() {
     let Run { code, stdout: table, stderr: said } = interrupted(&words(BENCH), libc::SIGTERM, SECOND);
     assert_eq!(code, Some(143), "{said}");
-    assert!(table.contains("solo") && table.contains("--out FILE.csv"), "{table}");
+    assert!(table.contains("solo"), "{table}");
 }
 
 #[test]
@@ -92,5 +92,4 @@ fn a_second_signal_ends_at_once() {
 fn a_pipe_gets_the_rows_as_they_are() {
     let run = done(&words("bench --lock std --workload solo --seconds 0.01 --rounds 1 --out /dev/stderr"));
     assert!(run.stderr.contains("platform,machine,workload,lock"), "{}", run.stderr);
-    assert!(run.stdout.contains("--rounds 10 --out FILE.csv"), "nothing can be read from there again: {}", run.stdout);
 }

@@ -72,6 +72,7 @@ fn a_trace_is_of_one_run() {
     done(&[&one[..], &["--trace", &file]].concat());
     let trace: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 10));
+    refused(&["report", &file, "--markdown"], &["trace.json", "missing field `rows`", "ondeck bench --out"]);
     refused(&[&one[..], &["--trace", &file, "--seeds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
     refused(&[&words(TINY)[..], &["--trace", &file]].concat(), &["--trace", "4 points with 1 seed"]);
     refused(&[&one[..], &["--trace", "/no/such/t.json"]].concat(), &["--trace", "/no/such/t.json", "No such file"]);
@@ -94,15 +95,6 @@ fn what_is_said_of_a_trace_that_is_cut_makes_it_whole() {
 }
 
 #[test]
-fn where_the_time_goes_is_said_to_a_person() {
-    let (table, csv) = (sim(&["--explain"]), sim(&["--explain", "--format", "csv"]));
-    for text in [&table.stdout, &csv.stderr] {
-        assert!(text.contains("line transfer") && text.contains("waiting for a CPU"), "{text}");
-    }
-    assert_eq!(csv.stdout, sim(&["--format", "csv"]).stdout);
-}
-
-#[test]
 fn machines() {
     refused(&["sim"], &["--machine is missing", "i7-13700h", "westmere-8n-ht", "FILE.toml"]);
     refused(&["sim", "--machine", "m3"], &["--machine", "m3", "i7-13700h", "graviton3"]);
@@ -114,28 +106,6 @@ fn machines() {
     let scratch = Scratch::new();
     let bad = scratch.write("bad.toml", "name = 3\n");
     refused(&["sim", "--machine", &bad], &["bad.toml"]);
-}
-
-#[test]
-fn a_report_draws_a_trace() {
-    let scratch = Scratch::new();
-    let (trace, results) = (scratch.path("trace.json"), scratch.path("results.csv"));
-    let (page, pictures) = (scratch.path("page.html"), scratch.path("pictures"));
-    let one = ["sim", "--machine", "m1", "--workload", "mutex-contention", "--lock", "ondeck", "--threads", "6"];
-    done(&[&one[..], &["--seconds", "0.001", "--trace", &trace, "--out", &results]].concat());
-    for files in [&[trace.as_str()][..], &[results.as_str(), trace.as_str()]] {
-        let run = done(&[&["report"], files, &["-o", &page, "--svg", &pictures, "--markdown"]].concat());
-        assert!(run.stderr.contains("timeline.svg: Who is at bat, awake and asleep: ondeck"), "{}", run.stderr);
-        assert!(run.stdout.starts_with("## ondeck: mutex-contention, simulated\n"), "{}", run.stdout);
-        assert!(run.stdout.contains("| thread | acquisitions | at bat | awake | dugout | outside |"), "{}", run.stdout);
-        assert!(run.stdout.contains("\n| thread 5 | "), "{}", run.stdout);
-        let read = |path: &str| std::fs::read_to_string(path).expect("it was written");
-        assert!(read(&page).contains("<section class=\"timeline\" id=\"fig-timeline\">"));
-        assert!(read(&format!("{pictures}/timeline.svg")).contains("<title>thread 5: "));
-    }
-    let cut = scratch.write("cut.json", &std::fs::read_to_string(&trace).unwrap()[..5000]);
-    refused(&["report", &cut, "--markdown"], &["cut.json", "line ", "cut off"]);
-    refused(&["compare", &trace, &trace], &["trace.json", "missing field `rows`", "ondeck bench --out"]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! From events to what is drawn: slices with both ends, arrows, instants, counts.
 
+use super::header::Place;
 use super::life::{SchedState, ThreadState};
 use ondeck_core::Step;
-use ondeck_report::trace::Place;
 use ondeck_sim::machine::Machine;
 use ondeck_sim::timeline::{Event, ThreadEvent};
 use std::cmp::Reverse;

@@ -1,6 +1,6 @@
 //! What a thread is at, from one event of the timeline to the next.
 
-use ondeck_report::trace::Place;
+use super::header::Place;
 use ondeck_sim::timeline::{Mark, ThreadEvent};
 
 /// What a thread wants of the lock.

@@ -1,7 +1,7 @@
 //! The JSON of what was drafted, entry by entry.
 
 use super::draft::{Counts, Entry, Name, TraceItem, Track};
-use ondeck_report::trace::{FIRST_THREAD, Header, Place, THREADS};
+use super::header::{FIRST_THREAD, Header, MARKER, Place, Subject, THREADS};
 use ondeck_sim::machine::Machine;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -20,8 +20,9 @@ pub(super) fn file(
     n_threads: u32,
     entries: &[Entry],
 ) -> io::Result<()> {
-    let other = serde_json::to_string(header).expect("strings and numbers always have a JSON form");
-    write!(out, "{{\"otherData\":{other},\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    write!(out, "{{\"otherData\":")?;
+    other_data(out, header)?;
+    write!(out, ",\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     names(out, header, machine, n_threads, entries)?;
     let mut last_counts = None;
     for (index, entry) in entries.iter().enumerate() {
@@ -43,6 +44,18 @@ pub(super) fn file(
         write!(out, "\"name\":\"the record ends here, the run did not\"}}")?;
     }
     out.write_all(b"\n]}\n")
+}
+
+/// What the file says of itself.
+fn other_data(out: &mut impl Write, Header { subject, end_us, is_cut }: &Header) -> io::Result<()> {
+    let Subject { machine, workload, lock, threads, seed, command } = subject;
+    let [kind, machine, workload, lock] = [MARKER, machine, workload, lock].map(|text| json!(text));
+    write!(out, "{{\"kind\":{kind},\"machine\":{machine},\"workload\":{workload},\"lock\":{lock}")?;
+    write!(out, ",\"threads\":{threads},\"seed\":{seed}")?;
+    if !command.is_empty() {
+        write!(out, ",\"command\":{}", json!(command))?;
+    }
+    write!(out, ",\"end_us\":{},\"is_cut\":{is_cut}}}", json!(end_us))
 }
 
 /// What the tracks are called, in which order they stand.

@@ -1,38 +1,18 @@
-//! The tables of a run: the figure that each workload is about, then what it cost in CPUs and in waiting.
+//! The table of a run: the figure that each workload is about.
 
-use crate::board::{Board, Setting, Spread};
-use crate::row::{CPUS, Metric, QUEUES, Unit, WAIT_MAX_NS, main_metric, main_unit};
-use crate::{FLAGSHIP, wait_tables};
+use crate::FLAGSHIP;
+use crate::board::{Board, Setting};
+use crate::row::{QUEUES, Unit, main_metric, main_unit};
 use ondeck_kit::Grid;
-use ondeck_kit::wording::{broken, duration_ns, three_digits, wrap};
+use ondeck_kit::wording::{broken, three_digits, wrap};
 
-/// What stands beside a figure that has the mark of two groups of seeds.
+/// What stands beside the mark of settings whose seeds fall into two groups.
 const BISTABLE: &str = "bistable: the seeds fall into two groups, so the median says little";
-
 /// A column is hardly wider than its figures if the name above them is not wider than this.
 const NAME_WIDTH: usize = 9;
 
-/// What stands beside figures with the mark of a lower bound.
-pub(super) const CUT: &str = "the measurement ended before the wait did, so the wait was longer";
-
-/// All tables that the run has figures for, at most `width` columns wide.
-pub(super) fn tables(board: &Board, width: usize) -> String {
-    let mut parts = vec![main_table(board, width)];
-    let cpus = cost_grid(board, CPUS, three_digits);
-    if !cpus.is_empty() {
-        parts.push(format!("CPUs used, while more than one thread wants the lock\n{}", cpus.render(width)));
-    }
-    let waits = cost_grid(board, WAIT_MAX_NS, duration_ns);
-    if !waits.is_empty() {
-        let rendered = waits.render(width);
-        let legend = if rendered.contains('>') { wrap(" >  ", CUT, width) } else { String::new() };
-        parts.push(format!("Longest wait for the lock\n{rendered}{legend}"));
-    }
-    parts.extend(wait_tables::tables(board, width));
-    parts.join("\n")
-}
-
-fn main_table(board: &Board, width: usize) -> String {
+/// The table, at most `width` columns wide where that is possible.
+pub(super) fn table(board: &Board, width: usize) -> String {
     let has_one_thread = board.settings.iter().any(|setting| setting.threads == 1);
     let has_more = board.settings.iter().any(|setting| setting.threads > 1);
     let mut detail = if has_one_thread && has_more { Detail::Relative } else { Detail::Plain };
@@ -145,23 +125,11 @@ fn ratio_cell(board: &Board, setting: &Setting) -> String {
     }
 }
 
-/// A table of one figure that more than one thread makes interesting.
-fn cost_grid(board: &Board, metric: Metric, format: fn(f64) -> String) -> Grid {
-    let mut grid = Grid::new(["workload", "threads"], lock_heads(board)).grouped();
-    for setting in board.settings.iter().filter(|setting| setting.threads > 1) {
-        let values: Vec<Option<Spread>> = board.locks.iter().map(|lock| board.spread(setting, lock, metric)).collect();
-        if values.iter().any(Option::is_some) {
-            let cells = values.into_iter().map(|value| value.map_or("-".to_string(), |value| value.written(format)));
-            grid.row([setting.workload.clone(), board.threads_cell(setting)].into_iter().chain(cells));
-        }
-    }
-    grid
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalogue::Catalogue;
+    use crate::main_table::MainTable;
     use crate::row::Row;
 
     /// Two rounds; std halves with 2 threads, ondeck does not.
@@ -182,27 +150,29 @@ mod tests {
         rows
     }
 
+    fn markdown_of(board: &Board) -> String {
+        crate::markdown::figures(&MainTable::new(String::new(), board), board)
+    }
+
     #[test]
     fn more_threads_than_simulated_cpus_are_marked_with_the_reason() {
         let rows = rows();
-        let text = |cpus| tables(&Board::new(&rows, &Catalogue::default()).on_simulated(cpus), 100);
+        let text = |cpus| table(&Board::new(&rows, &Catalogue::default()).on_simulated(cpus), 100);
         let marked = text(Some(1));
         assert!(marked.contains(" 2!  ") && marked.contains(" !  more threads than simulated CPUs"), "{marked}");
         assert!(!marked.contains(" 1!  "), "{marked}");
         assert!(!text(Some(2)).contains('!') && !text(None).contains('!'));
-        let markdown = crate::markdown::figures(&Board::new(&rows, &Catalogue::default()).on_simulated(Some(1)));
+        let markdown = markdown_of(&Board::new(&rows, &Catalogue::default()).on_simulated(Some(1)));
         assert!(markdown.contains("| 2! |") && markdown.contains("! more threads than simulated CPUs"), "{markdown}");
     }
 
     #[test]
-    fn the_tables_say_who_is_best_and_by_how_much() {
+    fn the_table_says_who_is_best_and_by_how_much() {
         let rows = rows();
         let board = Board::new(&rows, &Catalogue::new(&["mutex-contention"], &["ondeck", "std"], &["std"]));
-        let text = tables(&board, 100);
+        let text = table(&board, 100);
         assert!(text.contains("57.3*  95%  9.04   15%       6.33\n"), "{text}");
         assert!(text.contains(" handoff-fast      2        ns"), "{text}");
-        assert!(text.contains("CPUs used"), "{text}");
-        assert!(text.contains("2.00 ms"), "{text}");
     }
 
     #[test]
@@ -216,11 +186,11 @@ mod tests {
                 row.ops_per_s = row.ops_per_s.map(|speed| speed * [1.0, 4.0, 1.0][row.round as usize]);
             }
         }
-        let text = tables(&Board::new(&rows, &Catalogue::default()), 100);
-        for shown in [" >2.00 ms", "9.00?  15%", " >  the measurement ended", " ?  bistable: "] {
+        let text = table(&Board::new(&rows, &Catalogue::default()), 100);
+        for shown in ["9.00?  15%", " ?  bistable: "] {
             assert!(text.contains(shown), "no {shown:?} in {text}");
         }
-        let text = crate::markdown::figures(&Board::new(&rows, &Catalogue::default()));
+        let text = markdown_of(&Board::new(&rows, &Catalogue::default()));
         for shown in ["/ >2.00 ms |", "&gt; the measurement ended", "(bistable, 9.00 to 36.4)"] {
             assert!(text.contains(shown), "no {shown:?} in {text}");
         }
@@ -232,11 +202,11 @@ mod tests {
         let mut rows = Vec::new();
         for (lock, threads) in locks.iter().flat_map(|lock| [(lock, 1), (lock, 64)]) {
             let row = Row { workload: "sections/cs20-out60".into(), lock: lock.to_string(), threads, ..Row::default() };
-            rows.push(Row { ops_per_s: Some(f64::from(threads + 10) * 1e6), wait_max_ns: Some(99.9e6), ..row });
+            rows.push(Row { ops_per_s: Some(f64::from(threads + 10) * 1e6), ..row });
         }
-        let text = tables(&Board::new(&rows, &Catalogue::new(&[], &locks, &["std"])), 120);
+        let text = table(&Board::new(&rows, &Catalogue::new(&[], &locks, &["std"])), 120);
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
-        assert_eq!(text.matches("sections").count(), 2, "no table is cut in two: {text}");
+        assert_eq!(text.matches("sections").count(), 1, "the table is not cut in two: {text}");
         assert!(text.contains("74.0* 673%"), "{text}");
     }
 
@@ -248,7 +218,7 @@ mod tests {
             let text = main_grid(&board, Detail::Plain).render(width);
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
         }
-        assert!(!tables(&board, 60).contains('%'));
-        assert!(tables(&board, 80).contains('%'));
+        assert!(!table(&board, 60).contains('%'));
+        assert!(table(&board, 80).contains('%'));
     }
 }
