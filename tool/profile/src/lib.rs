@@ -6,10 +6,10 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `profile` | what a run told, as everything that is shown is formed of |
-//! | `collect` | from recordings to a profile, or to statistics, while the program runs |
+//! | `collect` | from recordings to a profile, or to statistics, while the program runs; its `account` is what is known of one lock |
 //! | `futex` | from what the kernel tells of futex calls to a profile |
 //! | `stacks` | frames and stacks with names, which both of these look up |
-//! | `sums`, `order` | what waits add up to; the order of locks, with names that tell them apart |
+//! | `order` | the order of locks, with names that tell them apart |
 //! | `kinds` | what a thread waits for, by the functions on its stack |
 //! | `anonymous` | names for closures and lambdas that have none |
 //! | `group` | locks of one kind as one |
@@ -23,7 +23,7 @@
 //! | `terminal` | the list that a run ends with |
 //! | `flamegraph` | the picture of all stacks, in a file or a page |
 //! | `page` | the page |
-//! | `findings` | why threads waited, and what to do first |
+//! | `findings`, `rules` | why threads waited, and what to do first; all thresholds for that |
 #![cfg(target_os = "linux")]
 
 mod anonymous;
@@ -45,12 +45,12 @@ mod page;
 pub mod pprof;
 mod profile;
 mod rows;
+mod rules;
 mod runtimes;
 #[cfg(test)]
 mod sample;
 mod stacks;
 mod summary;
-mod sums;
 mod symbols;
 mod terminal;
 mod words;

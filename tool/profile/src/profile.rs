@@ -534,6 +534,13 @@ impl Histogram {
     }
 }
 
+impl Condition {
+    /// How often it was notified.
+    pub(crate) fn notifications(&self) -> f64 {
+        self.notifiers.iter().map(|site| site.count).sum()
+    }
+}
+
 impl Lock {
     /// The mean wait in ns; `None` without any.
     pub fn mean_wait_ns(&self) -> Option<f64> {

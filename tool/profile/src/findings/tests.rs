@@ -1,10 +1,12 @@
 //! Profiles whose truth is known, and what is said of them.
 
 use super::*;
+use crate::made_up;
 use crate::profile::{
-    Bar, Cause, Condition, Frame, Histogram, Lock, LockOrder, OrderStep, Process, Site, State, Stuck, WaitKind,
-    WaitObject,
+    Bar, Cause, Condition, Frame, Histogram, Lock, LockKind, LockOrder, OrderStep, Process, Site, State, Stuck,
+    WaitKind, WaitObject,
 };
+use crate::runtimes::Programs;
 
 /// A program on two cores that ran for two seconds, with a function for each stack: `f0` at a.c:10 and so on.
 fn program() -> Profile {
@@ -515,4 +517,19 @@ fn a_snapshot_is_judged_by_its_own_time() {
     profile.locks = vec![lock("queue", &[cause(State::Computing, 1, 100.0, 50.0)], &[])];
     profile.processes[0].to = 2000.0;
     assert_eq!(findings(&profile).locks, [0]);
+}
+
+/// Of a program with a runtime.
+#[test]
+fn nobody_is_told_that_no_lock_matters() {
+    for (mut profile, share) in [(made_up::calm(), "0 %"), (made_up::silent(), "0 %"), (made_up::small(), "<0.1 %")] {
+        profile.frames.push(Frame { function: "runtime.futexsleep".to_owned(), ..Frame::default() });
+        profile.notes = Programs::default().notes(&profile);
+        let verdict = findings(&profile).verdict;
+        assert!(
+            verdict.starts_with("Only what whole threads wait for was seen: ") && verdict.contains(share),
+            "{verdict}"
+        );
+        assert!(verdict.contains("goroutines"), "{verdict}");
+    }
 }

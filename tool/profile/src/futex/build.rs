@@ -20,7 +20,7 @@ impl Namer {
         let has_runtime = told.processes.iter().map(|process| self.programs.has_runtime(process)).collect();
         let mut names = Names::new(told, &mut self.symbols, has_runtime);
         let cells = names.with_those_that_go_on();
-        let slice_ns = cells.iter().map(|(_, cell)| cell.waits.over_time.slice_ns()).max().unwrap_or(1);
+        let slice_ns = cells.iter().map(|(_, cell)| cell.over_time.slice_ns()).max().unwrap_or(1);
         let groups = names.group(&cells);
         let (mut locks, mut conditions) = (Vec::new(), Vec::new());
         for (key, group) in groups {

@@ -84,7 +84,7 @@ impl FutexSnapshot {
 /// The images, and the stacks of each.
 fn spots(cells: &Cells, waiting: &[Wait]) -> Vec<(usize, Vec<u32>)> {
     let of_cells = cells.iter().map(|((image, _, stack), cell)| {
-        let wakers = cell.wakers.0.keys().copied();
+        let wakers = cell.wakers.0.keys().map(|stack| stack.number);
         (*image, wakers.chain([*stack]).collect())
     });
     of_cells.chain(waiting.iter().map(|wait| (wait.image, vec![wait.stack]))).collect()

@@ -1,5 +1,5 @@
 use super::*;
-use crate::profile::{Origin, Stuck};
+use crate::profile::{Bar, Origin, Stuck};
 use crate::sample::Builder;
 
 /// `n` locks that come from one stack, each waited for once, 1000 ns.

@@ -1,32 +1,22 @@
 //! The causes of one lock's waiting, put together by what can be done about them.
 
 use super::measures::threads;
-use crate::profile::{Cause, Lock, Profile, Site, State, WaitObject};
+use crate::profile::{Cause, Lock, LockKind, Profile, Site, State, WaitObject};
+use crate::rules::{FEWEST_SAMPLES, KEPT, LONG_NS, LOOK_NS, MANY_HOLDS, ONE_EVENT, RARE, SELDOM, SLEEPS_TOO};
 use crate::wrappers::Tops;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-/// A function whose usual hold is shorter does not hold for long by itself: in a long hold it had no core, or was
-/// interrupted.
-const SHORT_NS: f64 = 20e3;
-/// Fewer samples do not say how long holds usually are.
-const FEWEST: f64 = 5.0;
-/// What lies between two looks at a holder. If a thread has its core again sooner, it seems to have run all the time.
-const LOOK_NS: f64 = 2e6;
-/// So many holds that were waited for do say it.
-const MANY: f64 = 50.0;
-/// If at most that part of them was long, it was not usual.
-const RARE: f64 = 0.1;
-/// A longest hold that is so many times the mean would make a few samples of usual holds seem long.
-const KEPT: f64 = 0.99;
-
 /// What keeps threads waiting, as far as the same can be done about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum CauseKind {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::findings) enum CauseKind {
     /// Somebody holds it for long, running.
+    #[default]
     Held,
     /// Somebody sleeps with it.
     Blocked,
+    /// The same in a futex call: where the C library waits for threads that it has woken, while it notifies.
+    Notifying,
     /// Somebody waits with it for something else.
     Waits(Option<WaitObject>),
     /// Holders, or those that come next, have no core.
@@ -40,33 +30,41 @@ pub(crate) enum CauseKind {
 impl CauseKind {
     /// Whether a function is to blame that has the lock.
     pub(super) fn is_of_a_holder(self) -> bool {
-        matches!(self, CauseKind::Held | CauseKind::Blocked | CauseKind::Waits(_))
+        self == CauseKind::Held || self.is_sleep() || matches!(self, CauseKind::Waits(_))
+    }
+
+    /// Whether that function sleeps.
+    pub(in crate::findings) fn is_sleep(self) -> bool {
+        matches!(self, CauseKind::Blocked | CauseKind::Notifying)
     }
 }
 
 /// A part of a lock's waiting.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CauseShare {
-    pub(crate) what: CauseKind,
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::findings) struct CauseShare {
+    pub(in crate::findings) what: CauseKind,
     /// The frame of the function that holds it, by its index in [`Profile::frames`].
-    pub(crate) frame: Option<u32>,
-    pub(crate) call: String,
-    pub(crate) ns: f64,
+    pub(in crate::findings) frame: Option<u32>,
+    pub(in crate::findings) call: String,
+    pub(super) ns: f64,
     /// Of the lock's waiting.
-    pub(crate) part: f64,
+    pub(in crate::findings) part: f64,
     /// How many holds.
-    pub(crate) count: f64,
+    count: f64,
     /// How long each is, by the waiting that it causes.
-    pub(crate) each_ns: f64,
+    pub(in crate::findings) each_ns: f64,
     /// What of it was without a core.
-    pub(crate) without_core: f64,
+    pub(in crate::findings) without_core: f64,
     /// What of it was blocked, in [`call`](Self::call), where the function both runs and sleeps.
-    pub(crate) blocked: f64,
+    pub(in crate::findings) blocked: f64,
+    /// What the holder waits for, of [`CauseKind::Waits`].
+    pub(in crate::findings) chain: Chain,
+    /// Threads that use the lock at once, and whether there is a core for each.
+    pub(in crate::findings) threads: u32,
+    pub(in crate::findings) has_cores: bool,
+    /// Whether ondeck's mutex is to be tried.
+    pub(in crate::findings) tries: bool,
 }
-
-/// A function that runs and sleeps has one sentence, if it sleeps for at least this part of its holds. A system call that
-/// sleeps also runs, in the kernel.
-const SLEEPS_TOO: f64 = 0.25;
 
 /// The causes of a lock, as recorded or, where only sites are known, as far as these tell.
 pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
@@ -83,7 +81,7 @@ pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
         each_ns: if site.count > 0.0 { site.ns / site.count / waiting } else { 0.0 },
         ..Cause::default()
     });
-    let is_short = |cause: &Cause| cause.each_ns < SHORT_NS;
+    let is_short = |cause: &Cause| cause.each_ns < LONG_NS as f64;
     let mut causes: Vec<Cause> = held.collect();
     causes.iter_mut().filter(|cause| is_short(cause)).for_each(|cause| cause.state = State::Passing);
     let free = Cause { state: State::Free, ns: lock.handing_on_ns, ..Cause::default() };
@@ -91,15 +89,33 @@ pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
     Cow::Owned(causes)
 }
 
-/// The causes of a lock's waiting, the largest first.
-pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseShare> {
+/// Whether ondeck's mutex could stand in for the lock, and does not yet. Of the program's own locks, ondeck's tell how their
+/// threads wait.
+fn can_be_tried(profile: &Profile, lock: &Lock) -> bool {
+    lock.kind == LockKind::Mutex && profile.lock == "glibc" && lock.spins.is_none()
+}
+
+/// The causes of a lock's waiting, the largest first, each with the locks that it leads to.
+pub(super) fn causes(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseShare> {
+    let mut causes = of_lock(profile, tops, index);
+    for cause in &mut causes {
+        if let CauseKind::Waits(other) = cause.what {
+            cause.chain = Chain::follow(profile, tops, other, index);
+        }
+    }
+    causes
+}
+
+/// The same of a lock by itself.
+pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseShare> {
     let lock = &profile.locks[index];
     let parts = parts(lock);
     let usual = UsualHolds::of(lock, &parts, tops, profile.rate);
     let is_crowded = threads(lock) > profile.cores.max(1);
     // Where sites are all that is known, how long each hold was is a guess.
-    let lacks_core = |cause: &Cause| is_crowded && cause.each_ns < LOOK_NS && !lock.causes.is_empty();
-    let is_late = |cause: &Cause| is_crowded && lock.most_waiting >= profile.cores && cause.each_ns >= SHORT_NS;
+    let lacks_core = |cause: &Cause| is_crowded && cause.each_ns < LOOK_NS as f64 && !lock.causes.is_empty();
+    let is_late = |cause: &Cause| is_crowded && lock.most_waiting >= profile.cores && cause.each_ns >= LONG_NS as f64;
+    let can_be_tried = can_be_tried(profile, lock);
     let mut sums: BTreeMap<(CauseKind, &str, &str), CauseShare> = BTreeMap::new();
     for cause in parts.iter() {
         let frame = cause.stack.and_then(|stack| tops.top(stack));
@@ -117,29 +133,32 @@ pub(super) fn whys(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseSha
         };
         let has_function = what.is_of_a_holder();
         let key = (what, if has_function { function } else { "" }, cause.call.as_str());
-        let why = sums.entry(key).or_insert_with(|| CauseShare::new(what, frame.filter(|_| has_function), &cause.call));
-        why.add(cause);
+        let share = sums.entry(key).or_insert_with(|| CauseShare {
+            threads: threads(lock),
+            has_cores: !is_crowded,
+            tries: can_be_tried,
+            what,
+            frame: frame.filter(|_| has_function),
+            call: cause.call.clone(),
+            ..CauseShare::default()
+        });
+        share.add(cause);
     }
-    let all: f64 = sums.values().map(|why| why.ns).sum();
-    let mut whys: Vec<CauseShare> = sums.into_values().filter(|why| why.ns > 0.0).collect();
-    whys.iter_mut().for_each(|why| why.finish(all));
-    whys.sort_by(|one, other| other.ns.total_cmp(&one.ns));
-    for at in 0..whys.len() {
-        let Some((held, smaller)) = whys.get(at..).and_then(<[CauseShare]>::split_first) else { break };
+    let all: f64 = sums.values().map(|share| share.ns).sum();
+    let mut shares: Vec<CauseShare> = sums.into_values().filter(|share| share.ns > 0.0).collect();
+    shares.iter_mut().for_each(|share| share.finish(all));
+    shares.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    for at in 0..shares.len() {
+        let Some((held, smaller)) = shares.get(at..).and_then(<[CauseShare]>::split_first) else { break };
         let Some(behind) = held.sleeps_too(smaller, tops) else { continue };
-        let sleeps = whys.remove(at + 1 + behind);
-        whys[at].take_in(&sleeps);
+        let sleeps = shares.remove(at + 1 + behind);
+        shares[at].take_in(&sleeps);
     }
-    whys.sort_by(|one, other| other.ns.total_cmp(&one.ns));
-    whys
+    shares.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    shares
 }
 
 impl CauseShare {
-    fn new(what: CauseKind, frame: Option<u32>, call: &str) -> CauseShare {
-        let call = call.to_owned();
-        CauseShare { what, frame, call, ns: 0.0, part: 0.0, count: 0.0, each_ns: 0.0, without_core: 0.0, blocked: 0.0 }
-    }
-
     fn add(&mut self, cause: &Cause) {
         self.ns += cause.ns;
         self.count += cause.count;
@@ -148,19 +167,23 @@ impl CauseShare {
     }
 
     fn finish(&mut self, all: f64) {
+        if self.what == CauseKind::Blocked && self.call == "futex" {
+            self.what = CauseKind::Notifying;
+        }
+        self.tries &= matches!(self.what, CauseKind::Notifying | CauseKind::Passing);
         self.part = self.ns / all;
         self.each_ns /= self.ns;
         self.without_core /= self.ns;
     }
 
     /// Where among those that are smaller the sleeps of its function are, if they are enough.
-    fn sleeps_too(&self, whys: &[CauseShare], tops: &Tops) -> Option<usize> {
+    fn sleeps_too(&self, smaller: &[CauseShare], tops: &Tops) -> Option<usize> {
         // In another line of it, maybe.
-        let function = |why: &CauseShare| why.frame.map(|frame| tops.brief(frame).to_owned());
+        let function = |share: &CauseShare| share.frame.map(|frame| tops.brief(frame).to_owned());
         let mine = function(self).filter(|_| self.what == CauseKind::Held)?;
-        whys.iter().position(|other| {
+        smaller.iter().position(|other| {
             let is_enough = other.ns >= SLEEPS_TOO * (self.ns + other.ns);
-            other.what == CauseKind::Blocked && is_enough && function(other).is_some_and(|its| its == mine)
+            other.what.is_sleep() && is_enough && function(other).is_some_and(|its| its == mine)
         })
     }
 
@@ -173,8 +196,59 @@ impl CauseShare {
     }
 
     /// Whether it was a single hold.
-    pub(super) fn is_one_event(&self) -> bool {
-        self.what.is_of_a_holder() && self.count < 1.5
+    pub(in crate::findings) fn is_one_event(&self) -> bool {
+        self.what.is_of_a_holder() && self.count < ONE_EVENT
+    }
+}
+
+/// So many locks are followed from one holder to the next.
+const DEEPEST: usize = 8;
+
+/// Locks, each of which the holder of the one before waits for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::findings) struct Chain {
+    /// Each with the cause by which its holder keeps others waiting, if that is known.
+    pub(in crate::findings) links: Vec<(usize, Option<CauseShare>)>,
+    /// What the last holder waits for.
+    pub(in crate::findings) end: ChainEnd,
+}
+
+/// Where a [`Chain`] ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::findings) enum ChainEnd {
+    /// With its last link: that one's holder waits for nothing, or is not known.
+    #[default]
+    Holder,
+    /// At what is no lock, or not known.
+    Place(Option<WaitObject>),
+    /// At a lock that is on the way already.
+    Circle(usize),
+}
+
+impl Chain {
+    pub(super) fn follow(profile: &Profile, tops: &Tops, other: Option<WaitObject>, from: usize) -> Chain {
+        let mut chain = Chain::default();
+        let mut next = other;
+        while chain.links.len() < DEEPEST {
+            let Some(WaitObject::Lock(index)) = next else {
+                chain.end = ChainEnd::Place(next);
+                break;
+            };
+            let index = index as usize;
+            if index >= profile.locks.len() {
+                break;
+            }
+            if index == from || chain.links.iter().any(|(lock, _)| *lock == index) {
+                chain.end = ChainEnd::Circle(index);
+                break;
+            }
+            let held = of_lock(profile, tops, index).into_iter().find(|share| share.what.is_of_a_holder());
+            let what = held.as_ref().map(|held| held.what);
+            chain.links.push((index, held));
+            let Some(CauseKind::Waits(further)) = what else { break };
+            next = further;
+        }
+        chain
     }
 }
 
@@ -198,8 +272,8 @@ impl<'a> UsualHolds<'a> {
         }
         let samples: f64 = sums.values().map(|(count, _)| count).sum();
         // A function with a few of many acquisitions is known by a sample or two, or by none.
-        let fewest = FEWEST * f64::from(rate);
-        let often = sums.iter().filter(|(_, (count, _))| *count > 0.05 * samples && *count >= fewest);
+        let fewest = FEWEST_SAMPLES * f64::from(rate);
+        let often = sums.iter().filter(|(_, (count, _))| *count > SELDOM * samples && *count >= fewest);
         let means = often.map(|(name, (count, ns))| (*name, ns / count)).collect();
         UsualHolds {
             means,
@@ -222,11 +296,12 @@ impl<'a> UsualHolds<'a> {
     }
 
     fn is_short(&self, function: &str) -> bool {
-        if self.waited_for.get(function).is_some_and(|(all, long)| *all >= MANY && *long <= RARE * all) {
+        if self.waited_for.get(function).is_some_and(|(all, long)| *all >= MANY_HOLDS && *long <= RARE * all) {
             return true;
         }
         let Some(mean) = self.means.get(function) else { return false };
         // Holds without a core are in the mean.
-        *mean < SHORT_NS || self.means.len() == 1 && self.most_ns.is_some_and(|most| most < SHORT_NS)
+        let is_short = |ns: f64| ns < LONG_NS as f64;
+        is_short(*mean) || self.means.len() == 1 && self.most_ns.is_some_and(is_short)
     }
 }

@@ -1,17 +1,13 @@
 //! Why a lock was waited for: the charges, by what the holder did.
 //!
-//! A hold that lasts no longer than passing the lock on takes, and a pass, are no holder's fault: [`Sums::passing`]. What
+//! A hold that lasts no longer than passing the lock on takes, and a pass, are no holder's fault: [`Charges::passing`]. What
 //! threads wait while nobody has the lock that fell asleep because of a long hold belongs to that hold. The rest, if it is
 //! long, is time in which who is to have the lock next does not run.
 
+use super::Stack;
 use super::holders::{Activity, Shares};
-use super::stack::Stack;
+use crate::rules::{LATE_NS, LONG_NS};
 use std::collections::BTreeMap;
-
-/// Holds that are shorter count as passing.
-pub(crate) const SHORT_NS: u64 = ondeck_record::LONG_NS;
-/// A thread that is woken runs within this time if there is a core for it.
-const LATE_NS: u64 = 200_000;
 
 /// Waiting of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,7 +39,7 @@ impl Part {
 
 /// What the charges of one lock add up to.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sums {
+pub(crate) struct Charges {
     /// Long holds by the stack, and what the holder did; `None` where no look fell into the hold.
     pub(crate) holds: BTreeMap<(Stack, Option<Activity>), Part>,
     pub(crate) passing: Part,
@@ -52,11 +48,11 @@ pub(crate) struct Sums {
     after_ns: f64,
 }
 
-impl Sums {
+impl Charges {
     /// A hold that was charged so much, `weight` times.
     pub(crate) fn held(&mut self, stack: Stack, weight: f64, ns: u64, each_ns: u64, did: Option<&Shares>) {
         let ns = weight * ns as f64;
-        if each_ns < SHORT_NS {
+        if each_ns < LONG_NS {
             return self.passing.add(ns, weight, each_ns);
         }
         match did {
@@ -78,10 +74,10 @@ impl Sums {
         }
     }
 
-    /// The parts of the waiting: long holds with what came after them, those that no look fell into as the others of their
+    /// Each in its place: long holds with what came after them, those that no look fell into as the others of their
     /// stack, or else of the lock.
-    pub(crate) fn parts(&self) -> Parts {
-        let mut parts = Parts { passing: self.passing, free: self.free, ..Parts::default() };
+    pub(crate) fn parts(&self) -> Charges {
+        let mut parts = Charges { passing: self.passing, free: self.free, ..Charges::default() };
         let looked = |of: Option<Stack>| -> Vec<(Activity, f64)> {
             let mut sums: BTreeMap<Activity, f64> = BTreeMap::new();
             for ((stack, doing), part) in &self.holds {
@@ -118,17 +114,20 @@ impl Sums {
         parts
     }
 
+    /// Adds others, with the numbers that their stacks have here.
+    pub(crate) fn merge(&mut self, other: &Charges, mut number: impl FnMut(u32) -> u32) {
+        for ((stack, doing), part) in &other.holds {
+            let stack = Stack { number: number(stack.number), ..*stack };
+            self.holds.entry((stack, *doing)).or_default().merge(part, 1.0);
+        }
+        self.passing.merge(&other.passing, 1.0);
+        self.free.merge(&other.free, 1.0);
+        self.after_ns += other.after_ns;
+    }
+
     pub(crate) fn stacks(&self) -> impl Iterator<Item = u32> {
         self.holds.keys().map(|(stack, _)| stack.number)
     }
-}
-
-/// As [`Sums`], each in its place.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Parts {
-    pub(crate) holds: BTreeMap<(Stack, Option<Activity>), Part>,
-    pub(crate) passing: Part,
-    pub(crate) free: Part,
 }
 
 #[cfg(test)]
@@ -136,22 +135,22 @@ mod tests {
     use super::*;
 
     fn stack(number: u32) -> Stack {
-        Stack { number, is_reading: false }
+        Stack::from(number)
     }
 
-    fn sum(parts: &Parts) -> f64 {
+    fn sum(parts: &Charges) -> f64 {
         parts.passing.ns + parts.free.ns + parts.holds.values().map(|part| part.ns).sum::<f64>()
     }
 
     #[test]
     fn long_holds_are_not_drowned_by_short_ones() {
-        let mut sums = Sums::default();
+        let mut charges = Charges::default();
         for _ in 0..1000 {
-            sums.held(stack(1), 10.0, 200, 150, None);
+            charges.held(stack(1), 10.0, 200, 150, None);
         }
         let did = vec![(Activity::Computing, 0.75), (Activity::NoCore, 0.25)];
-        sums.held(stack(2), 1.0, 6_000_000, 3_000_000, Some(&did));
-        let parts = sums.parts();
+        charges.held(stack(2), 1.0, 6_000_000, 3_000_000, Some(&did));
+        let parts = charges.parts();
         assert_eq!((parts.passing.ns, parts.passing.each_ns()), (2e6, 150.0));
         let computing = &parts.holds[&(stack(2), Some(Activity::Computing))];
         assert_eq!((computing.ns, computing.count, computing.each_ns()), (4.5e6, 0.75, 3e6));
@@ -160,33 +159,33 @@ mod tests {
 
     #[test]
     fn a_hold_without_a_look_is_as_the_others() {
-        let mut sums = Sums::default();
+        let mut charges = Charges::default();
         let blocked = Activity::Blocked(Some(1));
-        sums.held(stack(1), 1.0, 100_000, 50_000, None);
-        assert_eq!(sums.parts().holds.keys().collect::<Vec<_>>(), [&(stack(1), None)]);
-        sums.held(stack(2), 1.0, 100_000, 50_000, Some(&vec![(blocked, 1.0)]));
-        assert!(sums.parts().holds.contains_key(&(stack(1), Some(blocked))), "as the lock's others");
-        sums.held(stack(1), 1.0, 100_000, 50_000, Some(&vec![(Activity::Computing, 1.0)]));
-        assert!(!sums.parts().holds.contains_key(&(stack(1), Some(blocked))), "as the stack's others");
-        assert_eq!(sum(&sums.parts()), 300_000.0);
+        charges.held(stack(1), 1.0, 100_000, 50_000, None);
+        assert_eq!(charges.parts().holds.keys().collect::<Vec<_>>(), [&(stack(1), None)]);
+        charges.held(stack(2), 1.0, 100_000, 50_000, Some(&vec![(blocked, 1.0)]));
+        assert!(charges.parts().holds.contains_key(&(stack(1), Some(blocked))), "as the lock's others");
+        charges.held(stack(1), 1.0, 100_000, 50_000, Some(&vec![(Activity::Computing, 1.0)]));
+        assert!(!charges.parts().holds.contains_key(&(stack(1), Some(blocked))), "as the stack's others");
+        assert_eq!(sum(&charges.parts()), 300_000.0);
     }
 
     #[test]
     fn who_fell_asleep_because_of_a_hold_waits_because_of_it() {
-        let mut sums = Sums::default();
-        sums.held(stack(1), 1.0, 1_000_000, 1_000_000, None);
-        sums.handed_on(1.0, 80_000, [40_000, 78_000]);
-        assert_eq!(sums.parts().holds[&(stack(1), None)].ns, 1_080_000.0);
+        let mut charges = Charges::default();
+        charges.held(stack(1), 1.0, 1_000_000, 1_000_000, None);
+        charges.handed_on(1.0, 80_000, [40_000, 78_000]);
+        assert_eq!(charges.parts().holds[&(stack(1), None)].ns, 1_080_000.0);
         // One of two that wait does not wait because of it, and runs late.
-        sums.handed_on(1.0, 8_000_000, [4_000_000, 4_000_000]);
-        assert_eq!((sums.parts().holds[&(stack(1), None)].ns, sums.parts().free.ns), (5_080_000.0, 4_000_000.0));
+        charges.handed_on(1.0, 8_000_000, [4_000_000, 4_000_000]);
+        assert_eq!((charges.parts().holds[&(stack(1), None)].ns, charges.parts().free.ns), (5_080_000.0, 4_000_000.0));
         // After short holds: a usual wake-up, and a late one.
-        sums.handed_on(1.0, 30_000, [30_000, 0]);
-        sums.handed_on(1.0, 500_000, [500_000, 0]);
-        assert_eq!((sums.parts().passing.ns, sums.parts().free.ns), (30_000.0, 4_500_000.0));
+        charges.handed_on(1.0, 30_000, [30_000, 0]);
+        charges.handed_on(1.0, 500_000, [500_000, 0]);
+        assert_eq!((charges.parts().passing.ns, charges.parts().free.ns), (30_000.0, 4_500_000.0));
         // Nothing to give it to.
-        let mut sums = Sums::default();
-        sums.handed_on(1.0, 30_000, [30_000, 30_000]);
-        assert_eq!(sums.parts().passing.ns, 30_000.0);
+        let mut charges = Charges::default();
+        charges.handed_on(1.0, 30_000, [30_000, 30_000]);
+        assert_eq!(charges.parts().passing.ns, 30_000.0);
     }
 }

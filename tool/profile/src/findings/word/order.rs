@@ -1,6 +1,6 @@
 //! Locks that are taken in both orders, or in a circle: a deadlock that has not happened yet.
 
-use super::texts::named;
+use super::named;
 use crate::names::in_a_sentence;
 use crate::profile::{LockOrder, OrderStep, Profile};
 use crate::wrappers::Tops;
@@ -16,13 +16,13 @@ pub(crate) fn told(profile: &Profile) -> Vec<(String, Vec<NamedStack>)> {
 }
 
 /// The first of them, and how many there are.
-pub(super) fn verdict(profile: &Profile, tops: &Tops) -> Option<String> {
-    let first = sentence(profile, tops, profile.order.first()?);
+pub(super) fn verdict(profile: &Profile, tops: &Tops) -> String {
+    let first = sentence(profile, tops, &profile.order[0]);
     let more = match profile.order.len() - 1 {
         0 => String::new(),
         n => format!(" Below: {} of this kind.", counted(n, "more finding")),
     };
-    Some(first + &more)
+    first + &more
 }
 
 fn lock(name: &str) -> String {
