@@ -1,6 +1,6 @@
 //! What waits and holds add up to: both collectors and groups of locks have the same sums.
 
-use crate::profile::{Bar, Condition, Histogram, Lock, Noise, Site, Timeline};
+use crate::profile::{Bar, Condition, Histogram, Lock, Site, Timeline};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Waits for one thing.
@@ -9,7 +9,6 @@ pub(crate) struct Waits {
     pub(crate) sum: Sum,
     pub(crate) longest_ns: u64,
     lengths: Lengths,
-    sampling: Noise,
     pub(crate) over_time: OverTime,
     /// Those that waited, and those that came without waiting.
     pub(crate) threads: BTreeSet<u32>,
@@ -21,7 +20,6 @@ impl Waits {
         self.sum.add(weight, ns);
         self.longest_ns = self.longest_ns.max(ns);
         self.lengths.add(weight, ns);
-        self.sampling.add(Noise::of_equal(weight * (weight - 1.0), ns as f64));
         self.over_time.add(end, ns, weight);
         self.threads.insert(thread);
     }
@@ -30,7 +28,6 @@ impl Waits {
         self.sum.merge(&other.sum);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.lengths.merge(&other.lengths);
-        self.sampling.add(other.sampling);
         self.over_time.merge(&other.over_time);
         self.threads.extend(&other.threads);
     }
@@ -42,7 +39,6 @@ impl Waits {
             wait_ns: self.sum.ns,
             longest_ns: self.longest_ns,
             wait_histogram: self.lengths.histogram(),
-            sampling: Some(self.sampling),
             threads: self.threads.len() as u32,
             timeline: self.over_time.timeline(slice_ns),
             members: 1,
@@ -231,21 +227,6 @@ mod tests {
             assert_eq!(one.timeline(20 * ms).amounts[0..2], [30.0e6, 20.0e6]);
             assert_eq!(one.timeline(20 * ms).amounts.len(), 750);
         }
-    }
-
-    /// A wait of each of four such was recorded: the number of four that stands for it has a variance of 4 · 3.
-    #[test]
-    fn waits_that_stand_for_others_make_sums_uncertain() {
-        let mut waits = Waits::default();
-        waits.add(1, 1_000_000, 500, 1.0);
-        assert_eq!(waits.lock(1).sampling, Some(Noise::default()));
-        waits.add(1, 1_000_000, 10, 4.0);
-        let noise = Noise { counts: 12.0, lengths: 120.0, squares: 1200.0 };
-        assert_eq!(waits.lock(1).sampling, Some(noise));
-        let mut both = Waits::default();
-        both.merge(&waits);
-        both.merge(&waits);
-        assert_eq!(both.lock(1).sampling.map(|both| both.counts), Some(24.0));
     }
 
     #[test]
