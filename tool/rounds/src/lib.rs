@@ -1,6 +1,6 @@
 //! Runs commands in turn, in rounds, and says which of two kinds was faster.
 //!
-//! `ondeck profile --try` and `cargo xtask programs` use it. Begin with [`RunningProcess`], a command under way; [`Round`], one time of
+//! `ondeck try` and `cargo xtask programs` use it. Begin with [`RunningProcess`], a command under way; [`Round`], one time of
 //! each kind; [`Comparison`], what comes out.
 //!
 //! A machine changes more between two runs than most programs gain by another lock. So the kinds take turns, each comes

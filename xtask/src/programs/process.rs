@@ -54,11 +54,7 @@ impl Locks {
             }
             Locks::Recorded { ondeck, profile } => {
                 let mut command = Command::new(ondeck);
-                command
-                    .args(["profile", "--each-lock", "--format", "json", "--out"])
-                    .arg(profile)
-                    .arg("--")
-                    .arg(program);
+                command.args(["profile", "--each-lock", "-o"]).arg(profile).arg("--").arg(program);
                 Ok(command)
             }
         }

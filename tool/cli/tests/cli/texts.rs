@@ -35,6 +35,7 @@ fn everything_fits_a_terminal_of_80_columns() {
         &["sim", "-h"],
         &["list", "--help"],
         &["profile", "--help"],
+        &["try", "--help"],
         &["top", "--help"],
         &["calibrate", "--help"],
         &["report", "--help"],
@@ -42,7 +43,6 @@ fn everything_fits_a_terminal_of_80_columns() {
         &["list", "locks"],
         &["list", "workloads"],
         &["list", "machines"],
-        &["list", "machines", "--sources"],
         &["compare", BEFORE, AFTER],
         &[&bench[..], &["--threads", "1,3", "--lock", long]].concat(),
         &[&sim[..], &["--threads", "1,20", "--lock", simulated]].concat(),
@@ -66,11 +66,6 @@ fn list_workloads() {
 #[test]
 fn list_machines() {
     assert_snapshot!(ondeck(&["list", "machines"]).stdout);
-}
-
-#[test]
-fn list_machines_with_their_sources() {
-    assert_snapshot!(ondeck(&["list", "machines", "--sources"]).stdout);
 }
 
 #[test]
