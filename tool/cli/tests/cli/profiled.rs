@@ -268,7 +268,7 @@ fn calls_of_which_none_was_recorded_are_told_of() {
     for (kind, lock) in
         [("mutex", "glibc"), ("mutex", "ondeck"), ("robust", "glibc"), ("wrlock", "glibc"), ("spin", "glibc")]
     {
-        for n in ["1", "100", "400"] {
+        for n in ["1", "400"] {
             let text = list("1000000000", n, kind, lock);
             let first = text.lines().next().unwrap_or_default();
             assert!(

@@ -44,14 +44,6 @@ fn the_table_names_workload_locks_and_the_next_command() {
 }
 
 #[test]
-fn narrow_terminals_get_narrow_tables() {
-    let output = command(&short(&[])).env("COLUMNS", "60").output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let tables = text.lines().take_while(|line| !line.starts_with("What"));
-    assert!(tables.skip(3).all(|line| line.chars().count() <= 110), "{text}");
-}
-
-#[test]
 fn csv_on_standard_output_has_the_published_header() {
     let run = ondeck(&short(&["--format", "csv"]));
     assert_eq!(run.stdout.lines().next(), Some(HEADER));

@@ -64,7 +64,7 @@ fn what_cannot_be_watched_is_refused_and_what_the_program_prints_is_thrown_away(
     ] {
         failed(&ondeck(&words(flags, &[program])), code, &[word]);
     }
-    let run = ondeck(&words(&[], &["sh", "-c", "echo one; echo two >&2"]));
+    let run = ondeck(&words(&[], &["sh", "-c", r#"echo one; echo t"w"o >&2"#]));
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.contains("two")), (Some(0), "", false), "{}", run.stderr);
 }
 
