@@ -9,12 +9,14 @@
 //! an entry is complete before its number is told to anybody, so a reader may look at any time, also after the process
 //! was killed in the middle of a write.
 
+#[cfg(test)]
+mod form;
 pub mod in_time;
 pub mod tenancy;
 
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// `ondeckR` and the version of the form.
+/// `ondeckR` and the version of the form. A test in `layout/form.rs` fails if one changes without the other.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0a");
 
 /// The beginning of a file.
@@ -416,6 +418,9 @@ pub mod source {
 
 /// The number of no lock, and of no stack.
 pub const NONE: u32 = 0;
+
+/// Where a `pthread_mutex_t` has the lock, if the preloaded library answers.
+pub const LOCK_IN_MUTEX: u64 = 24;
 
 /// Most return addresses of a stack; deeper ones are cut at their outer end.
 pub const DEPTH: usize = 96;
