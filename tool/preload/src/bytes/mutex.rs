@@ -31,7 +31,7 @@ pub(crate) type Raw = RawOndeck<PreloadPlatform, PreloadPolicy>;
 
 /// The constants for programs that were not written with this lock in mind. Their holders are often not running: they
 /// yield, sleep or are preempted inside. So who waits looks for a shorter time and naps sooner, and no arrival yields, since
-/// what it would make room for is mostly another arrival. E16 in docs/experiments.md has the figures.
+/// what it would make room for is mostly another arrival. X16 in docs/experiments.md has the figures.
 #[derive(Debug)]
 pub(crate) struct PreloadPolicy;
 
