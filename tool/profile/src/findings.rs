@@ -10,14 +10,14 @@
 //! | `texts` | their sentences |
 //! | `stuck` | threads that wait for each other in a circle, or for one that does not come back |
 //! | `conditions` | condition variables whose threads are woken for nothing |
-//! | `order` | locks that are taken in both orders |
+//! | `lock_order` | locks that are taken in both orders |
 //! | `tries` | locks that threads try to lock in a loop |
 //! | `measures` | how much waiting matters |
 
 mod causes;
 mod conditions;
+pub(crate) mod lock_order;
 mod measures;
-pub(crate) mod order;
 mod stuck;
 #[cfg(test)]
 mod tests;
@@ -70,7 +70,7 @@ pub fn findings(profile: &Profile) -> Findings {
             .or_else(|| tries::in_vain(profile, &tops))
             .or_else(|| conditions::no_lock(profile, &tops));
         // What has not happened yet comes before what holds nothing back.
-        let order = order::verdict(profile, &tops).filter(|_| waited(profile).is_empty());
+        let order = lock_order::verdict(profile, &tops).filter(|_| waited(profile).is_empty());
         let is_nothing = order.is_none() && more.is_none() && Program::of(profile).share() < QUIET;
         let first = order.unwrap_or_else(|| without_a_lock(profile));
         let verdict = [first].into_iter().chain(more).collect::<Vec<_>>().join(" ");

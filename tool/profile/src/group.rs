@@ -11,10 +11,10 @@
 //! own `Mutex::lock`, is no place yet: its caller is part of the place.
 
 use crate::names::{base, brief, line, several};
-use crate::order::tell_all_apart;
 use crate::profile::{
     Bar, Cause, Condition, Frame, Histogram, Lock, Profile, Site, Spot, State, Timeline, WaitKind, WaitObject,
 };
+use crate::sorting::tell_all_apart;
 use crate::sums::{Sites, Sum};
 use crate::wrappers::Tops;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -2,7 +2,7 @@
 //! version: only the version keeps it from taking one field for another.
 
 use super::*;
-use crate::control::{Control, answer, order, refused};
+use crate::control::{Control, answer, command, refused};
 use crate::options::RecordOptions;
 use core::mem::offset_of;
 use std::format;
@@ -52,9 +52,9 @@ fn form() -> String {
         }
         Waiter { thread lock address since kind stack }
         Name { length text }
-        Nesting { locks stacks gates }
+        Nesting { locks stacks outer }
         Slot { ticket what place at ns weight }
-        Control { here process order answer observer beats bells options filters is_sealed file refused }
+        Control { here process command answer observer beats bells options filters is_sealed file refused }
         RecordOptions { rate max_mb budget order directory }
     };
     let numbers = numbers! {
@@ -67,7 +67,7 @@ fn form() -> String {
         [Nesting::word([1, 2]), named::word(1, 2), waiting::one(1), in_time::address(1, 2)]
         [tenancy::number(1, 2), tenancy::used(1, 2), tenancy::claimed(1, 2), tenancy::next(1)]
         [encoded(1 << 20), LENGTHS_AT[0], LENGTHS_AT[1]]
-        [order::NOTHING, order::BEGIN, order::END, order::ABANDON, Control::NOTE]
+        [command::NOTHING, command::BEGIN, command::END, command::ABANDON, Control::NOTE]
         [answer::NONE, answer::UNDER_WAY, answer::BEGUN, answer::ENDED, answer::NO_FILE, answer::RECORDED]
         [answer::OTHER_LOCK, refused::OPENAT, refused::MMAP, refused::MEMORY]
     };

@@ -19,9 +19,9 @@ use super::names::Names;
 use crate::kinds::{Class, FutexOwner, WaitSubject};
 use crate::profile::{LockKind, WaitKind};
 use ondeck_core::ondeck::seen::{CONDITION, GRANT, LABEL, MAGIC, NAPS, NODE};
+use ondeck_futex::process::bytes;
+use ondeck_futex::{Wait, in_time};
 use ondeck_record::layout::LOCK_IN_MUTEX;
-use ondeck_trace::process::bytes;
-use ondeck_trace::{Wait, in_time};
 
 /// Who serves the lock.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Waits, added up by futex and stack, in memory that has a bound.
 
 use crate::sums::{Sites, Waits};
-use ondeck_trace::{End, Wait};
+use ondeck_futex::{End, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of the image, the futex and the stack that waited.

@@ -8,7 +8,7 @@ use crate::profile::{Condition, Lock, LockKind, Site, WaitKind};
 use crate::stacks::{Code, Stacks};
 use crate::sums::Sites;
 use crate::symbols::Symbols;
-use ondeck_trace::{Wait, in_time};
+use ondeck_futex::{Wait, in_time};
 use std::collections::{BTreeMap, HashMap};
 
 /// Who has a lock is asked once a thread has waited for so long.
