@@ -5,7 +5,7 @@
 //! meantime meets both; ratios are taken within rounds. What comes out is printed as the table of `docs/programs.md`. With
 //! `--recorded` the second kind is glibc's locks under `ondeck profile`; that table is in `docs/profile.md`. With
 //! `--check` everything runs once, briefly, and only what comes out is compared. With `--profiles` the programs run under
-//! `ondeck profile`, which must find the lock that is known to be hot; that table is in `docs/profile.md`.
+//! `ondeck profile`, which must find the lock that is known to be hot; that table is in `results/verdicts.md`.
 
 mod batch;
 mod correct;
