@@ -1,6 +1,6 @@
 //! The list for the terminal: what to do, which locks were waited for longest, by whom, and who held them meanwhile.
 
-use crate::findings::{Findings, findings, of_lock, order};
+use crate::findings::{Findings, findings, lock_order, of_lock};
 use crate::names::{brief, lock_name, shown};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::words::{

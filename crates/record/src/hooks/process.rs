@@ -70,7 +70,7 @@ pub(crate) fn count(sleep: Sleep) {
 fn forget_all() {
     thread::time_the_clock();
     control::begin(false, 0);
-    nesting::begin(false, 0);
+    lock_order::begin(false, 0);
     stacks::begin();
     locks::begin();
     walk::begin();
@@ -123,7 +123,7 @@ fn begin_by_command(lock: Option<&str>, sleep: Sleep, source: Source) -> (Change
         }
         None => {}
     }
-    let until = thread::now_ns() + nesting::GRACE_NS;
+    let until = thread::now_ns() + lock_order::GRACE_NS;
     if !start_with(control::begin_with(), lock, sleep, source, until) {
         return (Change::Ended, answer::NO_FILE);
     }
@@ -137,7 +137,7 @@ fn end(is_abandoned: bool) {
     store::forget();
     counts::keep_missed(recording);
     control::begin(false, 0);
-    nesting::begin(false, 0);
+    lock_order::begin(false, 0);
     if is_abandoned {
         files::remove(control::begun_with(), (&raw const *recording).cast_mut().cast());
     }

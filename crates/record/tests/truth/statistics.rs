@@ -197,7 +197,7 @@ fn commanded_with(what: u32, wanted: RecordOptions) -> u32 {
     answer.store(answer::NONE, Relaxed);
     // SAFETY: this process has one thread that uses it.
     unsafe { *options.get() = wanted };
-    order.store(what, Relaxed);
+    command.store(what, Relaxed);
     take(LOCK);
     release(LOCK);
     answer.load(Relaxed)
