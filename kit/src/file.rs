@@ -167,6 +167,17 @@ fn begin(place: &Place) -> io::Result<File> {
     Ok(file)
 }
 
+/// The text of a file that is `expected` to be something.
+///
+/// # Errors
+/// If it cannot be read, is not text, or is empty.
+pub fn text_of(file: &Path, expected: &str) -> Result<String, ReadError> {
+    let fail = |what: String| ReadError::new(file, what);
+    let bytes = std::fs::read(file).map_err(|error| fail(format!("cannot be read: {}", reason(&error))))?;
+    let text = String::from_utf8(bytes).map_err(|_| fail(format!("is not text; {expected}")))?;
+    if text.trim().is_empty() { Err(fail(format!("is empty; {expected}"))) } else { Ok(text) }
+}
+
 /// What the operating system says, without the error number that Rust appends.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();

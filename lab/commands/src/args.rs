@@ -1,10 +1,7 @@
 //! The words and flags of the laboratory. Their texts are the documentation that `--help` prints.
 
-mod pool;
-
-use crate::choice::{self, DataArg, Locks, OutValue, PinArg, Threads, Workloads};
+use crate::choice::{self, Locks, OutValue, PinArg, Threads, Workloads};
 use clap::{ArgGroup, Args, ValueEnum};
-use pool::PoolArgs;
 use std::path::PathBuf;
 
 /// What `bench` and `sim` have in common: what is run, and where the results go.
@@ -15,8 +12,14 @@ pub(crate) struct RunArgs {
     /// Without this flag, six workloads run: solo, mutex-contention, sections/cs20-out60, handoff-fast, and lock-bench
     /// with 64 and with 1024 locks. A flag that belongs to one workload, such as --cs, chooses that workload instead.
     ///
-    /// Parameters may be part of the name. sections/cs20-out60 means --cs 20 and --think 60, and lock-bench/locks7
-    /// means --locks 7.
+    /// Parameters are part of the name. sections/cs20-out60 means --cs 20 and --out 60. sections/cs20-near works on a number
+    /// on the lock's cache line, sections/cs20-far on a number on a line of its own. Otherwise an empty loop passes the time,
+    /// and a counter shows whether two threads were inside at once. It has a line of its own, in sections/cs20-none the
+    /// lock's. lock-bench/locks7 has 7 locks.
+    ///
+    /// pool/burst4-work5-gap200-after posts 4 jobs of 5 microseconds every 200 microseconds, and notifies the workers after
+    /// it has released the mutex. With `under` it does so before. --threads is the number of workers. pool needs a lock
+    /// with a condition variable, and does not run in `ondeck sim`.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
     pub(crate) workload: Vec<Workloads>,
 
@@ -28,7 +31,9 @@ pub(crate) struct RunArgs {
     /// our ports of them. `ondeck bench` has these ports too, as NAME-port.
     ///
     /// Brackets choose other constants for a lock, so you can run variants side by side. Quote them for your shell:
-    /// 'ondeck,ondeck[low-latency],ondeck[low-latency+look_ns=0]'. --tuning says what the brackets accept.
+    /// 'ondeck,ondeck[low-latency],ondeck[low-latency+look_ns=0]'. ondeck accepts balanced (its default), low-latency, and
+    /// its single constants. The error for a wrong one lists all of them. coreclr-monitor and coreclr-monitor-before accept
+    /// default, lower-spin and no-spin, their published settings. Other locks have no such constants.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::lock)]
     pub(crate) lock: Vec<Locks>,
 
@@ -40,25 +45,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]
     pub(crate) threads: Vec<Threads>,
 
-    /// Constants for the locks that have them: a name such as low-latency, or FIELD=NUMBER
+    /// Workload sections: work inside the lock, in turns of an empty loop [default: 0]
     ///
-    /// Each lock in --lock that has such constants gets them, unless it has brackets of its own. So `--lock ondeck
-    /// --tuning low-latency` is the same as `--lock 'ondeck[low-latency]'`.
-    ///
-    /// ondeck accepts balanced (its default) and low-latency. It also accepts its single constants, such as
-    /// rotate_ns=100000. Join them with +, as in low-latency+rotate_ns=100000. The error for a wrong FIELD lists all of
-    /// them.
-    ///
-    /// coreclr-monitor and coreclr-monitor-before accept default, lower-spin and no-spin, their published settings.
-    /// Other locks have no tunings and stay as they are.
-    #[arg(long, value_name = "TUNING", default_value = "default", value_parser = choice::tuning)]
-    pub(crate) tuning: String,
-
-    /// Workload sections: work inside the lock, in turns of an empty loop or in the steps of --data [default: 0]
+    /// With sections/near and sections/far, a unit is one multiplication of a number in memory instead.
     #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
     pub(crate) cs: Option<u32>,
 
-    /// File for the results, .csv or .json (a plain number means --think)
+    /// File for the results, .csv or .json. A plain number is work outside the lock, of workload sections
     ///
     /// The extension chooses the format, unless --format does. Any other extension gets CSV. With - the results go to
     /// standard output, and nothing else does.
@@ -69,7 +62,8 @@ pub(crate) struct RunArgs {
     /// A CSV file has no place for the machine and the command. They are in FILE.fingerprint.json beside it, with a
     /// hash of the rows. A JSON file contains all of this.
     ///
-    /// A value of digits only is a number of units, as for --think. You may give --out twice, once for each meaning.
+    /// A value of digits only is the work outside, in turns of an empty loop, as in --cs 20 --out 60. You may give --out
+    /// twice, once for each meaning.
     #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
     pub(crate) out: Vec<OutValue>,
 
@@ -78,27 +72,6 @@ pub(crate) struct RunArgs {
     /// `ondeck report` makes the same page from result files.
     #[arg(long, value_name = "PAGE.html")]
     pub(crate) report: Option<PathBuf>,
-
-    /// Workload sections: work outside the lock, in turns of an empty loop [default: 0]
-    #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
-    pub(crate) think: Option<u32>,
-
-    /// Workload sections: what the work inside the lock touches
-    ///
-    /// Without this flag it touches nothing: an empty loop passes the time. A counter shows whether two threads were
-    /// inside at once. It has a cache line of its own, so two lines move when the lock passes to another core.
-    ///
-    /// With near and far, a unit of --cs is one multiplication of a number in memory. It takes a few times as long as a
-    /// turn of the empty loop. The name of the workload then ends with the value, as in sections/cs20-out60-near.
-    #[arg(long, value_enum)]
-    pub(crate) data: Option<DataArg>,
-
-    /// Workload lock-bench: number of locks [default: 2]
-    #[arg(long, value_name = "N", value_parser = choice::locks, allow_negative_numbers = true)]
-    pub(crate) locks: Option<u32>,
-
-    #[command(flatten)]
-    pub(crate) pool: PoolArgs,
 
     /// Workload gc-wait: microseconds of spinning before the first yield
     /// [default: 1,5,10,30,100,200]
@@ -193,15 +166,11 @@ pub struct SimArgs {
     #[arg(long, value_name = "S", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 
-    /// Number of seeds to run: S, S+1, and so on, each as one round
+    /// Number of rounds, each with a seed of its own: S, S+1, and so on
     /// [default: 3; 1 with --trace]
     ///
     /// S is the value of --seed.
-    #[arg(long, value_name = "K", value_parser = choice::rounds, allow_negative_numbers = true)]
-    pub(crate) seeds: Option<u32>,
-
-    /// The same as --seeds
-    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = choice::rounds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = choice::rounds, allow_negative_numbers = true)]
     pub(crate) rounds: Option<u32>,
 
     #[command(flatten)]
@@ -248,11 +217,6 @@ pub struct ListArgs {
     /// What to list
     #[arg(value_enum, value_name = "locks|workloads|machines")]
     pub(crate) what: Listing,
-    /// With machines: count where the figures of each machine come from
-    ///
-    /// The table has a column for each kind of source, from `measured` to `guess`. docs/machines.md explains them.
-    #[arg(long)]
-    pub(crate) sources: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -7,9 +7,9 @@ use ondeck_report::compare::compare;
 use ondeck_report::output::read;
 use std::path::Path;
 
-/// Whether measurements can be read from the file.
-pub fn is_result(file: &Path) -> bool {
-    read(file).is_ok()
+/// Why no measurements can be read from the file, if so.
+pub fn no_result(file: &Path) -> Option<ReadError> {
+    read(file).err()
 }
 
 /// Prints what differs between the two files, which have these names. What is worse may fail.

@@ -18,7 +18,7 @@ mod sim;
 pub use args::{BenchArgs, CalibrateArgs, ListArgs, ReportArgs, SimArgs};
 pub use bench::run as bench;
 pub use calibrate::run as calibrate;
-pub use compare::{is_result, run as compare};
+pub use compare::{no_result, run as compare};
 pub use list::run as list;
 pub use report::Report;
 pub use sim::run as sim;

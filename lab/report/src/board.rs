@@ -18,7 +18,7 @@ pub struct Setting {
     pub threads: u32,
 }
 
-/// A figure over rounds, or a ratio of two.
+/// A figure over rounds; or how many times as good one thing is as another in each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Median over rounds.
@@ -55,6 +55,11 @@ impl Spread {
         Some(Spread { is_at_least, is_bistable, ..spread })
     }
 
+    /// Whether two or more rounds all say the same of a ratio: better, or worse.
+    pub fn is_clear(&self) -> bool {
+        self.rounds > 1 && (self.low > 1.0 || self.high < 1.0)
+    }
+
     /// Highest / lowest.
     pub fn width(&self) -> f64 {
         if self.low == self.high { 1.0 } else { self.high / self.low }
@@ -63,11 +68,6 @@ impl Spread {
     /// The median as `format` writes it, marked if it is a lower bound.
     pub fn written(&self, format: impl Fn(f64) -> String) -> String {
         format!("{}{}", if self.is_at_least { ">" } else { "" }, format(self.median))
-    }
-
-    /// Of a ratio: whether two or more rounds all say the same, better or worse.
-    pub fn is_clear(&self) -> bool {
-        self.rounds > 1 && (self.low > 1.0 || self.high < 1.0)
     }
 
     /// Of the ratios within rounds: how many times as good the rows are as the others. Of lower bounds there is none.

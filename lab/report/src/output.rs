@@ -161,7 +161,8 @@ pub fn fingerprint_path(path: &Path) -> PathBuf {
 const FINGERPRINT: &str = ".fingerprint.json";
 
 /// What is expected, for messages about files that are something else.
-const EXPECTED: &str = "expected a result file of `ondeck bench --out`, CSV or JSON";
+const EXPECTED: &str =
+    "expected a result file of `ondeck bench --out`, CSV or JSON, or a profile of `ondeck profile --format json`";
 
 /// Reads a result file, CSV or JSON by its content. Also gives warnings about columns it does not know: a
 /// newer ondeck may have written them, or somebody else.
@@ -174,13 +175,7 @@ pub fn read(file: &Path) -> Result<(Results, Vec<String>), ReadError> {
 /// # Errors
 /// If there is no text in it.
 pub fn text_of(file: &Path) -> Result<String, ReadError> {
-    let fail = |what: String| ReadError::new(file, what);
-    let bytes = std::fs::read(file).map_err(|error| fail(format!("cannot be read: {}", reason(&error))))?;
-    let text = String::from_utf8(bytes).map_err(|_| fail(format!("is not text; {EXPECTED}")))?;
-    if text.trim().is_empty() {
-        return Err(fail(format!("is empty; {EXPECTED}")));
-    }
-    Ok(text)
+    ondeck_kit::file::text_of(file, EXPECTED)
 }
 
 /// The same as [`read`] for a file whose text is known.

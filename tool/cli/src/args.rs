@@ -16,7 +16,7 @@ pub(crate) use stats::StatsArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 pub(crate) use top::TopArgs;
-pub(crate) use trial::TrialArgs;
+pub(crate) use trial::TryArgs;
 
 /// Find the lock that slows your program down, and replace it
 ///
@@ -72,11 +72,25 @@ pub(crate) enum Command {
     ///
     /// Input, output and exit status are the program's own. Send SIGUSR2 to the process `ondeck` for a snapshot.
     ///
-    /// With --try it records nothing. It runs the program with both kinds of locks and says which is faster.
-    ///
-    /// Example: ondeck profile --report page.html -- ./server
+    /// Example: ondeck profile -o page.html -- ./server
     #[command(override_usage = "ondeck profile [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
     Profile(ProfileArgs),
+    /// Measure whether your program is faster with ondeck's locks
+    ///
+    /// It runs the program three times in each round: twice with glibc's locks, once with ondeck's. Then it compares
+    /// run time, CPU time, standard output and exit code, and says whether the difference is larger than that between
+    /// runs with glibc's locks. Use it for a program that does the same work in each run and then ends. For a program
+    /// that runs for a fixed time, add --metric.
+    ///
+    /// The program's output is not shown. If standard input is a file, each run reads it from the same place.
+    /// Otherwise the program's standard input is empty. Ctrl-C ends the program too. If the output or the exit code is
+    /// another with ondeck's locks, the exit code of `ondeck` is 1.
+    ///
+    /// `ondeck profile --try` is another spelling of it.
+    ///
+    /// Example: ondeck try -- ./job
+    #[command(override_usage = "ondeck try [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
+    Try(TryArgs),
     /// Watch the locks that your program waits for, while it runs
     ///
     /// Use it to see how waiting changes with the load. It starts the program and shows the list of `ondeck profile` once
@@ -87,7 +101,7 @@ pub(crate) enum Command {
     /// At the end, the list of the whole run is printed on standard error. If standard output is not a terminal, a list
     /// is printed each second. The same programs and locks can be watched as with `ondeck profile`.
     ///
-    /// Example: ondeck top --output server.log -- ./server
+    /// Example: ondeck top -- ./server
     #[command(override_usage = "ondeck top [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
     Top(TopArgs),
     #[cfg(feature = "lab")]
@@ -96,13 +110,13 @@ pub(crate) enum Command {
     Calibrate(ondeck_lab::CalibrateArgs),
     #[cfg(feature = "lab")]
     Report(ondeck_lab::ReportArgs),
-    /// Compare two result files or two profiles, and tell changes from noise
+    /// Compare two result files, and tell changes from noise; or show two profiles side by side
     ///
     /// Use it to see what a change of yours did. Measure before and after the change with the same flags, for example
     /// with `ondeck bench --rounds 10 --out before.csv`. With 3 rounds in each file, no difference can show.
     ///
-    /// The tables have the medians of both files and the change. A `~` means that the difference may be noise. For two
-    /// profiles, it knows only what may differ by chance within one run, so repeat both recordings.
+    /// The tables have the medians of both files and the change. A `~` means that the difference may be noise. Two
+    /// profiles are shown side by side: waits, waiting and share of each lock. A profile is one run, so repeat both.
     ///
     /// Example: ondeck compare before.csv after.csv
     Compare(CompareArgs),
@@ -113,14 +127,7 @@ pub(crate) enum Command {
     /// and prints the medians.
     ///
     /// Example: ondeck demo
-    Demo {
-        /// Path of libondeck_pthread.so, if `ondeck` does not find it
-        ///
-        /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and
-        /// no colons.
-        #[arg(long, value_name = "PATH")]
-        library: Option<PathBuf>,
-    },
+    Demo(LibraryArgs),
     /// The server of `demo`
     #[command(hide = true)]
     DemoServer,
@@ -155,12 +162,8 @@ pub(crate) struct LaunchArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) lock: Option<String>,
 
-    /// Path of libondeck_pthread.so, if `ondeck` does not find it
-    ///
-    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
-    /// colons.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
 
     /// Say which processes have ondeck's lock
     ///
@@ -182,7 +185,7 @@ pub(crate) struct LaunchArgs {
     /// The program to run, and its arguments
     ///
     /// Put -- before the program.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -194,25 +197,32 @@ pub(crate) struct ProfileArgs {
     #[command(flatten)]
     pub(crate) recorder: RecorderArgs,
 
-    /// Profile for `go tool pprof`, speedscope, and `ondeck compare`
-    #[arg(short, long, value_name = "FILE.pb.gz")]
-    pub(crate) output: Option<PathBuf>,
+    /// File for the profile; the extension says its form. May be given several times
+    ///
+    /// .html is a page with locks, stacks, flame graphs and advice, which works offline. .svg is a flame graph of who waits,
+    /// and who holds the lock meanwhile. .pb.gz is for `go tool pprof` and speedscope. .json has all figures and the verdict,
+    /// for scripts, `ondeck report` and `ondeck compare`. .txt is the list, which is then not printed.
+    ///
+    /// Other spellings: --report FILE for a page, --flamegraph FILE for a flame graph, and --out FILE for what --format
+    /// chooses, each with any extension.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Vec<PathBuf>,
 
-    /// Page with locks, stacks, flame graphs and advice: one HTML file that works offline
-    #[arg(long, value_name = "FILE.html")]
+    /// A page
+    #[arg(long, value_name = "FILE.html", hide = true)]
     pub(crate) report: Option<PathBuf>,
 
-    /// Flame graph of who waits, and who holds the lock meanwhile
-    #[arg(long, value_name = "FILE.svg")]
+    /// A flame graph
+    #[arg(long, value_name = "FILE.svg", hide = true)]
     pub(crate) flamegraph: Option<PathBuf>,
+
+    /// What --format chooses, in a file
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) out: Option<PathBuf>,
 
     /// What to print at the end: the list, or all figures as JSON
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: ProfileFormat,
-
-    /// File for what --format chooses [default: standard error for the list, standard output for JSON]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
 
     /// Write a snapshot at this interval, such as 500ms, 10s or 2m
     ///
@@ -222,18 +232,9 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) every: Option<std::time::Duration>,
 
-    /// Print commands that use the recorder's probes for bpftrace and perf
-    ///
-    /// The commands are printed when your program starts, with its process ID filled in.
-    #[arg(long)]
-    pub(crate) usdt: bool,
-
     /// Accepted for the sake of old command lines: nothing is simulated any more
     #[arg(long, hide = true)]
     pub(crate) no_prediction: bool,
-
-    #[command(flatten)]
-    pub(crate) trial: TrialArgs,
 
     /// The program to run, and its arguments
     ///
@@ -242,10 +243,20 @@ pub(crate) struct ProfileArgs {
         required_unless_present_any = ["pid", "cgroup"],
         conflicts_with_all = ["pid", "cgroup"],
         trailing_var_arg = true,
-        allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+// What each command that loads the library into a program has. A documentation comment would be the help of `demo`.
+#[derive(Debug, Args)]
+pub(crate) struct LibraryArgs {
+    /// Path of libondeck_pthread.so, if `ondeck` does not find it
+    ///
+    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
+    /// colons.
+    #[arg(id = "library", long = "library", value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// What `profile` prints.

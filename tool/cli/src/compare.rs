@@ -2,64 +2,54 @@
 
 use crate::args::CompareArgs;
 use ondeck_kit::exit::Exit;
-use ondeck_kit::file::file_of;
-use ondeck_kit::terminal::{print, say, width};
-
-use ondeck_kit::file::ReadError;
-use ondeck_profile::{compare, read_profile};
+use ondeck_kit::file::{ReadError, text_of};
+use ondeck_kit::terminal::{print, width};
+use ondeck_profile::Profile;
+use ondeck_profile::json::{from_json, is_profile};
 use std::path::Path;
 
+/// For messages about files that are something else.
+const EXPECTED: &str =
+    "expected a result file of `ondeck bench --out`, CSV or JSON, or a profile of `ondeck profile --format json`";
+
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
+    let text = |file| text_of(file, EXPECTED).map_err(unusable);
+    let [old, new] = [text(&args.old)?, text(&args.new)?];
     #[cfg(feature = "lab")]
-    match [&args.old, &args.new].map(|file| ondeck_profile::is_profile(file)) {
-        [true, true] => {}
-        [false, false] => return results(args),
-        [true, false] => return Err(mixed(&args.old, &args.new)),
-        [false, true] => return Err(mixed(&args.new, &args.old)),
+    match (is_profile(&old), is_profile(&new)) {
+        (true, true) => {}
+        (false, false) => return results(args),
+        (true, false) => return Err(mixed(&args.old, &args.new)),
+        (false, true) => return Err(mixed(&args.new, &args.old)),
     }
-    profiles(args)
+    profiles(args, [&old, &new])
 }
 
 /// Two files of measurements.
 #[cfg(feature = "lab")]
 fn results(args: &CompareArgs) -> Result<(), Exit> {
-    if args.report.is_some() {
-        let what = "--report: these files have results of measurements; accepted: two profiles, or \
-                    ondeck report OLD NEW --output PAGE.html";
-        return Err(Exit::Usage(what.to_string()));
-    }
     ondeck_lab::compare([&args.old, &args.new], &names(&args.old, &args.new), args.fail_on.is_some())
 }
 
-/// Two profiles.
-fn profiles(args: &CompareArgs) -> Result<(), Exit> {
+/// Two profiles, whose texts are known.
+fn profiles(args: &CompareArgs, texts: [&str; 2]) -> Result<(), Exit> {
     if args.fail_on.is_some() {
         let what = "--fail-on: a profile is one run, so its changes may be noise; accepted: two result files of `ondeck bench`";
         return Err(Exit::Usage(what.to_string()));
     }
-    let [old, new] = [read_profile(&args.old).map_err(unusable)?, read_profile(&args.new).map_err(unusable)?];
-    let file = file_of("--report", args.report.as_deref())?;
-    let comparison = compare::compare(&old, &new);
-    for warning in &comparison.warnings {
-        say(&format!("warning: {warning}"));
-    }
+    let profile = |file: &Path, text: &str| -> Result<Profile, Exit> {
+        from_json(text).map_err(|what| unusable(ReadError::new(file, what)))
+    };
+    let (old, new) = (profile(&args.old, texts[0])?, profile(&args.new, texts[1])?);
     let [old_name, new_name] = names(&args.old, &args.new);
-    if let Some((_, file)) = file {
-        file.replace(compare::page(&old, &new, [&old_name, &new_name]).as_bytes()).map_err(Exit::Failed)?;
-        if file.is_stdout() {
-            return Ok(());
-        }
-    }
-    print(&comparison.text(&old_name, &new_name, width()))
+    print(&ondeck_profile::compare(&old, &new, [&old_name, &new_name], width()))
 }
 
 /// Why there is nothing to compare a profile with.
 #[cfg(feature = "lab")]
 fn mixed(profile: &Path, other: &Path) -> Exit {
-    // A file that is no result either is told what a profile is.
-    if !ondeck_lab::is_result(other)
-        && let Err(error) = read_profile(other)
-    {
+    // A file that is no result either is told what is accepted.
+    if let Some(error) = ondeck_lab::no_result(other) {
         return unusable(error);
     }
     Exit::Usage(format!(

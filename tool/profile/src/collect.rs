@@ -2,9 +2,10 @@
 //!
 //! Samples are added up as they come, so what is kept grows with the number of locks and stacks and not with time.
 
+pub(crate) mod account;
 mod build;
 mod bypassed;
-pub(crate) mod causes;
+mod charges;
 mod clock;
 mod contents;
 #[cfg(test)]
@@ -14,34 +15,31 @@ pub(crate) mod holders;
 mod looked_at;
 mod numbers;
 mod run;
-mod stack;
 mod statistics;
-mod tally;
-pub(crate) mod totals;
 
 use crate::profile::{LockKind, ProcessEnd, WaitKind};
+use crate::rules::{LONG_NS, LOOK_NS};
 use crate::runtimes::Programs;
 use crate::symbols::Symbols;
+use account::Account;
+pub(crate) use account::Stack;
 use bypassed::BypassedProcesses;
-use causes::SHORT_NS;
 use clock::Clock;
 use contents::{Contents, name_of};
 use holders::{Holders, Now};
 use looked_at::LookedAt;
+use ondeck_futex::maps;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::outside::{Budget, Share, Spent};
 use ondeck_record::read::{Dropped, ReadError, Reader, Waiter};
-use ondeck_trace::maps;
 pub use run::Run;
 pub(crate) use run::SNAPSHOT;
-pub(crate) use stack::Stack;
-use statistics::Ended;
+use statistics::{Ended, ROOM_OF_COUNTS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use totals::Totals;
 
 /// The recordings of a directory, read as they grow.
 pub struct Collector {
@@ -77,9 +75,9 @@ struct Recording {
     looked_at: Option<Arc<LookedAt>>,
     clock: Clock,
     /// By the number of the lock: from the start, and since the last snapshot.
-    locks: BTreeMap<u32, Totals>,
+    locks: BTreeMap<u32, Account>,
     /// See [`locks`](Self::locks).
-    recent: BTreeMap<u32, Totals>,
+    recent: BTreeMap<u32, Account>,
     /// How locks are called in statistics, by number.
     labels: BTreeMap<u32, String>,
     holders: Holders,
@@ -98,7 +96,7 @@ struct Recording {
     dropped: Dropped,
     /// For what is kept of it.
     kept: Kept,
-    /// Of its totals, only tallies are.
+    /// Only how often and how long threads waited and held is kept.
     only_statistics: bool,
 }
 
@@ -220,7 +218,7 @@ impl Collector {
     /// Looks at the holders of locks for so long, again and again; to be called in place of a sleep between two calls of
     /// [`take`](Self::take). `now_ns` tells the time.
     pub fn watch(&mut self, time: Duration, now_ns: impl Fn() -> u64) {
-        const GAP: Duration = Duration::from_millis(2);
+        const GAP: Duration = Duration::from_nanos(LOOK_NS);
         /// Looks take a small part of the time, however many processes there are.
         const GAP_OF_LOOKS: u32 = 40;
         let end = Instant::now() + time;
@@ -340,16 +338,16 @@ impl Recording {
             *n_untimely += u64::from(!could_be);
             *last_ns = (*last_ns).max(sample.at);
             if only_statistics {
-                if locks.contains_key(&sample.lock) || kept.fits(size_of::<Totals>()) {
-                    locks.entry(sample.lock).or_default().tally.add_sample(&sample);
+                if locks.contains_key(&sample.lock) || kept.fits(ROOM_OF_COUNTS) {
+                    locks.entry(sample.lock).or_default().count(&sample, statistics::bar);
                 }
                 return;
             }
             // A length is known to an eighth.
             let from = sample.at.saturating_sub(sample.lengths[0] + sample.lengths[0] / 8);
-            let is_long = event::plain(sample.event) == event::CHARGE && sample.lengths[0] >= SHORT_NS;
+            let is_long = event::plain(sample.event) == event::CHARGE && sample.lengths[0] >= LONG_NS;
             let did = if is_long { holders.during(sample.lock, sample.thread, from, sample.at) } else { None };
-            if !kept.fits(Totals::room_for(&sample, locks.get(&sample.lock))) {
+            if !kept.fits(Account::room_for(&sample, locks.get(&sample.lock))) {
                 return;
             }
             locks.entry(sample.lock).or_default().add(&sample, did.as_ref());

@@ -1,43 +1,28 @@
 //! What a profile comes to, found once: why each lock was waited for, and what to do first. List, page and files draw it.
 //!
-//! The causes of a lock's waiting ([`Cause`]) are put together by what can be done about them ([`CauseShare`]). Each of these has
-//! one sentence, wherever it is shown. Weights are always times of waiting, never counts: one long hold keeps more threads
-//! waiting than a million short ones.
+//! Three passes over values. None of them calls an earlier one, and only the last one has sentences. All thresholds are in
+//! `rules`.
 //!
-//! | file | what is in it |
+//! | pass | what it does |
 //! |---|---|
-//! | `causes` | the causes of one lock, put together |
-//! | `texts` | their sentences |
-//! | `stuck` | threads that wait for each other in a circle, or for one that does not come back |
-//! | `conditions` | condition variables whose threads are woken for nothing |
-//! | `order` | locks that are taken in both orders |
-//! | `tries` | locks that threads try to lock in a loop |
-//! | `measures` | how much waiting matters |
+//! | `classify` | what was seen: the causes of each lock's waiting ([`Cause`](crate::Cause)), put together by what can be done about them; threads that hang; threads that are woken for nothing; locks that are tried in a loop |
+//! | `rank` | what of that is said, in its order: findings, each a kind, locks and a share |
+//! | `word` | a finding as a sentence, the same wherever it is shown |
+//!
+//! Weights are always times of waiting, never counts: one long hold keeps more threads waiting than a million short ones.
 
-mod causes;
-mod conditions;
-mod measures;
-pub(crate) mod order;
-mod stuck;
+mod classify;
+mod rank;
 #[cfg(test)]
 mod tests;
-mod texts;
-mod tries;
+mod word;
 
-use crate::names::base;
-use crate::profile::{LockKind, Profile};
-use crate::runtimes;
-use crate::words::{self, FROM_KERNEL, percent, waited};
+use crate::profile::{Condition, Profile, Stuck};
+use crate::words::FROM_KERNEL;
 use crate::wrappers::Tops;
-pub(crate) use causes::parts;
-use measures::{Program, QUIET, is_quiet};
-use ondeck_kit::wording::{counted, run_time, whole_of};
-use texts::CauseText;
-
-/// A lock with this part of all waiting is named first, or beside the first.
-const MATTERS_BESIDE: f64 = 1.0 / 3.0;
-/// Causes with less of a lock's waiting have no sentence.
-const WORTH_A_SENTENCE: f64 = 0.05;
+pub(crate) use classify::parts;
+use classify::{CauseShare, StuckTogether};
+pub(crate) use word::lock_order;
 
 /// What a profile comes to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,58 +39,52 @@ pub struct Findings {
     pub is_nothing: bool,
 }
 
+/// Something that has a sentence.
+struct Finding<'p> {
+    kind: Kind<'p>,
+    /// The locks that it names, by their index in [`Profile::locks`], first the one that it is about.
+    locks: Vec<usize>,
+    /// Of all waiting, how much is for that lock; where it is about none, the part of the time that threads could run in which
+    /// they waited.
+    share: f64,
+}
+
+enum Kind<'p> {
+    /// Each waits for a lock of the next one, and the last for one of the first.
+    Deadlock(Vec<&'p Stuck>),
+    /// They wait for one that has a lock, and does something else.
+    HeldUp(StuckTogether<'p>),
+    /// A condition variable whose threads are woken for nothing.
+    Herd(&'p Condition),
+    Cause(CauseShare),
+    /// A lock in the view from the kernel, which knows no holds.
+    FromKernel,
+    /// A lock whose waiters use CPU time.
+    Spins,
+    /// A lock whose holders are not known.
+    UnknownHolder,
+    /// Locks that are taken in both orders.
+    Order,
+    /// No single lock matters.
+    NoLock,
+    /// Threads that still wait for what is no lock.
+    Idle(StuckTogether<'p>),
+    /// A lock that was tried in vain so often.
+    Tries(f64),
+    /// What is no lock was waited for, by its index in [`Profile::conditions`].
+    Wait(usize),
+}
+
 /// Finds out why threads waited, and what to do first.
 pub fn findings(profile: &Profile) -> Findings {
     let tops = Tops::new(profile);
-    let locks: Vec<usize> =
-        waited(profile).into_iter().filter(|(_, lock)| !is_quiet(lock, profile)).map(|(index, _)| index).collect();
-    if let Some(found) = stuck::found(profile, &tops) {
-        return Findings { locks, ..found };
-    }
-    if let Some(verdict) = conditions::woken_for_nothing(profile, &tops) {
-        return Findings { verdict, locks, ..Findings::default() };
-    }
-    if locks.is_empty() {
-        let more = stuck::idle(profile, &tops)
-            .or_else(|| tries::in_vain(profile, &tops))
-            .or_else(|| conditions::no_lock(profile, &tops));
-        // What has not happened yet comes before what holds nothing back.
-        let order = order::verdict(profile, &tops).filter(|_| waited(profile).is_empty());
-        let is_nothing = order.is_none() && more.is_none() && Program::of(profile).share() < QUIET;
-        let first = order.unwrap_or_else(|| without_a_lock(profile));
-        let verdict = [first].into_iter().chain(more).collect::<Vec<_>>().join(" ");
-        return Findings { verdict, is_nothing, ..Findings::default() };
-    }
-    let all = profile.wait_ns();
-    let named = |place: usize, index: &usize| place == 0 || profile.locks[*index].wait_ns >= MATTERS_BESIDE * all;
-    let named: Vec<usize> = locks.iter().enumerate().filter(|(at, one)| named(*at, one)).map(|(_, one)| *one).collect();
-    let mut verdict = String::new();
-    let mut command = None;
-    let mut told: Vec<usize> = Vec::new();
-    for index in named {
-        // As the lock that another one's holder waits for.
-        if told.contains(&index) {
-            continue;
-        }
-        for said in first_of(profile, &tops, index) {
-            verdict += &if verdict.is_empty() { said.text } else { format!(" Also: {}", said.text) };
-            told.extend(said.names);
-            command = command.or_else(|| said.tries.then(|| trial(profile)));
-        }
-    }
-    if command.is_some() {
-        verdict += match profile.is_stopped {
-            true => " Start it with ondeck's locks, and compare what it does under the same load:",
-            false => " Measure whether ondeck's locks help:",
-        };
-    }
-    Findings { verdict, command, locks, ..Findings::default() }
-}
-
-/// What shows whether ondeck's locks help. What does not end by itself, as a server, cannot be run again and again.
-fn trial(profile: &Profile) -> String {
-    let how = if profile.is_stopped { "run" } else { "profile --try" };
-    format!("ondeck {how} -- {}", words::command(profile))
+    let seen = classify::seen(profile, &tops);
+    let mut locks: Vec<usize> = seen.iter().filter(|one| one.is_of_a_lock()).map(|one| one.locks[0]).collect();
+    locks.dedup();
+    let said = rank::ranked(seen);
+    let (verdict, command) = word::verdict(profile, &tops, &said);
+    let stacks = said.iter().flat_map(|finding| word::stacks(profile, finding)).collect();
+    Findings { verdict, command, locks, stacks, is_nothing: rank::is_nothing(&said) }
 }
 
 /// The sentences of a lock's causes, the largest first.
@@ -113,68 +92,13 @@ pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Strin
     if profile.lock == FROM_KERNEL {
         return Vec::new();
     }
-    let whys = causes::whys(profile, tops, index);
-    let worth = whys.iter().filter(|why| why.part >= WORTH_A_SENTENCE);
-    let sentences = worth.map(|why| texts::sentence(profile, tops, index, why));
-    let helps = match profile.is_stopped {
-        true => " ondeck's locks may help (`ondeck run`).",
-        false => " ondeck's locks may help (`--try`).",
-    };
-    sentences.map(|said| said.text + if said.tries { helps } else { "" }).collect()
+    let said = rank::worth_a_sentence(classify::of_causes(profile, tops, index));
+    said.iter().map(|finding| word::explained(profile, tops, finding)).collect()
 }
 
-/// What is said of a lock first: its largest cause, and the next if it has as much as would be named of a lock.
-fn first_of(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseText> {
-    let lock = &profile.locks[index];
-    let name = texts::lock_name(lock);
-    let only = |text: String| vec![CauseText { text, names: vec![index], tries: false }];
-    if profile.lock == FROM_KERNEL {
-        return only(texts::seen_from_the_kernel(tops, profile, lock));
-    }
-    if lock.kind == LockKind::Spin {
-        return only(format!(
-            "The waiters of {name} use CPU time while they wait. Use a mutex, or lock it less often."
-        ));
-    }
-    let whys = causes::whys(profile, tops, index);
-    if whys.is_empty() {
-        let share = words::share(profile, lock.wait_ns);
-        return only(match base(&lock.name, lock.address) {
-            "GIL" => format!(
-                "Threads wait for {name}, which Python code needs to run: {} of the waiting. Use processes, or calls that \
-                 release it.",
-                percent(share)
-            ),
-            _ => format!(
-                "Threads wait for {name}: {} of the waiting. Who holds it meanwhile is not known.",
-                percent(share)
-            ),
-        });
-    }
-    let is_named = |at: usize, part: f64| at == 0 || at == 1 && part >= MATTERS_BESIDE;
-    let named = whys.iter().enumerate().filter(|(at, why)| is_named(*at, why.part));
-    named.map(|(_, why)| texts::sentence(profile, tops, index, why)).collect()
-}
-
-/// The verdict where no single lock matters.
-fn without_a_lock(profile: &Profile) -> String {
-    let (n_locks, length) = (counted(profile.locks.len(), "lock"), run_time(profile.seconds));
-    let share = Program::of(profile).share();
-    let waiting = format!("its threads waited {} of the time they could have run", percent(share));
-    if let Some(runtime) = runtimes::of(profile) {
-        return runtime.without_a_lock(&waiting);
-    }
-    match () {
-        () if profile.locks.is_empty() && profile.conditions.is_empty() => words::without_locks(profile) + ".",
-        () if profile.locks.is_empty() => format!("No lock was waited for in {length}."),
-        () if waited(profile).is_empty() => {
-            let acquisitions = whole_of(profile.locks.iter().map(|lock| lock.acquisitions).sum(), "acquisition");
-            format!("No lock holds this program back: no thread waited in {acquisitions} of {n_locks} in {length}.")
-        }
-        () if share < QUIET => format!("No lock holds this program back: {waiting}."),
-        () => format!(
-            "No single lock holds this program back, but {n_locks} together may: {waiting}. Lock less often, or give each \
-             thread its own data."
-        ),
+impl Finding<'_> {
+    /// Whether it says why a lock was waited for.
+    fn is_of_a_lock(&self) -> bool {
+        matches!(self.kind, Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder)
     }
 }

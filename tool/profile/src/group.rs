@@ -10,12 +10,13 @@
 //! Only locks of one process, and of one [`LockKind`](crate::LockKind), are put together. A function that locks by its name, as a program's
 //! own `Mutex::lock`, is no place yet: its caller is part of the place.
 
+use crate::collect::account::{Sites, Sum};
 use crate::names::{base, brief, line, several};
-use crate::order::tell_all_apart;
 use crate::profile::{
-    Bar, Cause, Condition, Frame, Histogram, Lock, Profile, Site, Spot, State, Timeline, WaitKind, WaitObject,
+    Cause, Condition, Frame, Histogram, Lock, Profile, Site, Spot, State, Timeline, WaitKind, WaitObject,
 };
-use crate::sums::{Sites, Sum};
+use crate::rules::{HOT_ELEMENT, HOT_ELEMENT_WAITS};
+use crate::sorting::tell_all_apart;
 use crate::wrappers::Tops;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -66,10 +67,7 @@ fn places(profile: &Profile) -> Vec<Option<Place>> {
 
 /// Elements of arrays that have most of the waiting for their array: they are told of by themselves.
 fn hot_elements(profile: &Profile, places: &[Option<Place>]) -> Vec<usize> {
-    const MOST: f64 = 2.0 / 3.0;
     const FEWEST: usize = 2;
-    // Fewer waits than these are most of an array's by chance.
-    const FEWEST_WAITS: f64 = 8.0;
     let mut sums: HashMap<&Key, (usize, f64)> = HashMap::new();
     let known = || {
         profile.locks.iter().zip(places).enumerate().filter_map(|(at, (lock, place))| Some((at, lock, place.as_ref()?)))
@@ -83,8 +81,8 @@ fn hot_elements(profile: &Profile, places: &[Option<Place>]) -> Vec<usize> {
         n >= FEWEST
             && !lock.is_named
             && lock.name.contains('[')
-            && lock.waits >= FEWEST_WAITS
-            && lock.wait_ns > MOST * sum
+            && lock.waits >= HOT_ELEMENT_WAITS
+            && lock.wait_ns > HOT_ELEMENT * sum
     };
     known().filter(is_hot).map(|(at, ..)| at).collect()
 }
@@ -237,7 +235,6 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
         wait_ns: sum(|lock| lock.wait_ns),
         longest_ns: members.iter().map(|lock| lock.longest_ns).max().unwrap_or_default(),
         wait_histogram: histogram(members.iter().map(|lock| &lock.wait_histogram)),
-        sampling: members.iter().map(|lock| lock.sampling).sum(),
         hold_histogram: histogram(members.iter().map(|lock| &lock.hold_histogram)),
         hold_ns: sum(|lock| lock.hold_ns),
         handing_on_ns: sum(|lock| lock.handing_on_ns),
@@ -261,17 +258,15 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
 fn sites<'a>(all: impl Iterator<Item = &'a Site>) -> Vec<Site> {
     let mut sums = Sites::default();
     for Site { stack, count, ns } in all {
-        sums.0.entry(*stack).or_default().merge(&Sum { count: *count, ns: *ns });
+        sums.merge(*stack, &Sum { count: *count, ns: *ns });
     }
-    sums.sites(Some)
+    sums.sites(|stack| Some(stack.number))
 }
 
 fn histogram<'a>(all: impl Iterator<Item = &'a Histogram>) -> Histogram {
-    let mut counts: BTreeMap<(u64, u64), f64> = BTreeMap::new();
-    for bar in all.flat_map(|histogram| &histogram.0) {
-        *counts.entry((bar.from, bar.to)).or_default() += bar.count;
-    }
-    Histogram(counts.into_iter().map(|((from, to), count)| Bar { from, to, count }).collect())
+    let mut sum = Histogram::default();
+    all.for_each(|histogram| sum.merge(histogram));
+    sum
 }
 
 /// All of a profile have slices of one length.

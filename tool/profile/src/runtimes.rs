@@ -8,7 +8,7 @@ use crate::profile::{Process, Profile};
 use crate::symbols::guarded;
 use memchr::memmem;
 use object::{Object, ObjectSection};
-use ondeck_trace::elf::{parse, read, unreadable};
+use ondeck_futex::elf::{parse, read, unreadable};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, PartialEq)]
 pub(crate) struct Runtime {
     /// What waits in place of threads.
-    tasks: &'static str,
+    pub(crate) tasks: &'static str,
     /// Sections of a program's file, and what stands in them.
     marks: &'static [(&'static str, &'static str)],
     /// How short names of its functions begin.
@@ -64,16 +64,6 @@ const RUNTIMES: &[Runtime] = &[
         note: "locks between fibers are not seen: a fiber that waits leaves its thread to another one",
     },
 ];
-
-impl Runtime {
-    /// What its program comes to where no lock of threads matters. `waiting` says how long they waited.
-    pub(crate) fn without_a_lock(&self, waiting: &str) -> String {
-        format!(
-            "Only what whole threads wait for was seen: {waiting}. Locks between {} do not show in this view, and may matter.",
-            self.tasks
-        )
-    }
-}
 
 /// The first runtime that a profile's notes tell of.
 pub(crate) fn of(profile: &Profile) -> Option<&'static Runtime> {
@@ -197,19 +187,5 @@ mod tests {
         let status = std::process::Command::new("gcc").args([&source, Path::new("-o"), &program]).status().unwrap();
         assert!(status.success());
         program
-    }
-
-    #[test]
-    fn nobody_is_told_that_no_lock_matters() {
-        for (mut profile, share) in [(made_up::calm(), "0 %"), (made_up::silent(), "0 %"), (made_up::small(), "<0.1 %")]
-        {
-            profile.notes.push(RUNTIMES[0].note.to_owned());
-            let verdict = crate::findings(&profile).verdict;
-            assert!(
-                verdict.starts_with("Only what whole threads wait for was seen: ") && verdict.contains(share),
-                "{verdict}"
-            );
-            assert!(verdict.contains("goroutines"), "{verdict}");
-        }
     }
 }

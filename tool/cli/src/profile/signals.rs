@@ -14,9 +14,9 @@
 //! lets nobody catch them.
 
 use super::recorded::Purpose;
+use ondeck_futex::process::parent;
 use ondeck_kit::exit::Exit;
 use ondeck_kit::terminal::say;
-use ondeck_trace::process::parent;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;

@@ -22,14 +22,6 @@ fn programs() -> &'static Path {
     })
 }
 
-/// The names of all programs.
-pub(crate) fn names() -> Vec<String> {
-    let entries = programs().read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = entries.filter(|name| !name.ends_with(".so")).collect();
-    names.sort();
-    names
-}
-
 /// A directory for what one run leaves; it stays until the next one, to be looked at.
 struct RunDirectory(PathBuf);
 
@@ -92,7 +84,7 @@ pub(crate) fn run_profiled(
     let mut command = vec![programs().join(name).to_str().unwrap().to_owned(), directory.path("truth")];
     command.extend(argument.map(str::to_owned));
     let mut ondeck = Command::new(env!("CARGO_BIN_EXE_ondeck"));
-    ondeck.args(["profile", "--library", library(), "--lock", lock, "--each-lock", "--format", "json", "--out", &out]);
+    ondeck.args(["profile", "--library", library(), "--lock", lock, "--each-lock", "-o", &out]);
     if let Some(rate) = rate {
         ondeck.args(["--rate", &rate.to_string()]);
     }

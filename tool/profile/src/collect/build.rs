@@ -5,16 +5,15 @@ pub(super) mod parts;
 mod stacks;
 mod why;
 
+use super::account::{Account, Sites};
 use super::bypassed::BypassedProcesses;
 use super::looked_at::LookedAt;
-use super::totals::Totals;
 use super::{Collector, Kept, Recording, SNAPSHOT, Stack, meaning};
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::names;
-use crate::order::put_in_order;
 use crate::profile::{Condition, Frame, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Spot, WaitKind};
+use crate::sorting::put_in_order;
 use crate::stacks::{Code, Stacks};
-use crate::sums::Sites;
 use crate::symbols::{Module, Source, Symbols};
 use crate::wrappers::{READING, WRITING, is_below, top};
 use indexmap::IndexSet;
@@ -172,8 +171,8 @@ pub(super) const OPAQUE: &str = "of process-shared locks that another process he
 
 /// The longest slice of all.
 fn slice_ns(recordings: &[Recording]) -> u64 {
-    let totals = recordings.iter().flat_map(|recording| recording.locks.values());
-    totals.map(|totals| totals.waits.over_time.slice_ns()).max().unwrap_or(1)
+    let accounts = recordings.iter().flat_map(|recording| recording.locks.values());
+    accounts.map(|account| account.over_time.slice_ns()).max().unwrap_or(1)
 }
 
 /// Which samples.
@@ -243,23 +242,23 @@ impl<'a> Builder<'a> {
         let under_way = recording.under_way();
         locks.extend(recording.only_under_way(&locks, &under_way));
         for lock in locks {
-            let totals = match self.since {
+            let accounts = match self.since {
                 SampleRange::Start => &recording.locks,
                 SampleRange::Snapshot(_) => &recording.recent,
             };
             let is_waited_for = under_way.of(&lock).next().is_some();
             // One that nobody used again, or that two threads made at once.
-            let totals = match totals.get(&lock.number) {
+            let account = match accounts.get(&lock.number) {
                 None if !is_waited_for => continue,
-                totals => totals.cloned().unwrap_or_default(),
+                account => account.cloned().unwrap_or_default(),
             };
-            let totals = &recording.with_those_under_way(&lock, totals, self.since, &under_way);
-            self.find_callees(&mut image, totals)?;
+            let account = &recording.with_those_under_way(&lock, account, self.since, &under_way);
+            self.find_callees(&mut image, account)?;
             match meaning(lock.kind) {
-                Ok(kind) => self.add_lock(&mut image, &lock, kind, totals)?,
+                Ok(kind) => self.add_lock(&mut image, &lock, kind, account)?,
                 // Notified, and waited on by nobody.
-                Err(_) if totals.waits.sum.count == 0.0 => {}
-                Err(kind) => self.add_condition(&mut image, &lock, kind, totals)?,
+                Err(_) if account.waits.sum.count == 0.0 => {}
+                Err(kind) => self.add_condition(&mut image, &lock, kind, account)?,
             }
         }
         self.add_stuck(&mut image)?;
@@ -290,7 +289,7 @@ impl<'a> Builder<'a> {
         image: &mut Image,
         lock: &read::Lock,
         kind: LockKind,
-        totals: &Totals,
+        account: &Account,
     ) -> Result<(), ReadError> {
         let spot = if lock.kind & !kind::SEVERAL == kind::INITIALISED { Spot::Initialised } else { Spot::FirstSeen };
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot });
@@ -302,29 +301,29 @@ impl<'a> Builder<'a> {
             SampleRange::Start => (lock.left_over as f64, lock.longest_ns),
             SampleRange::Snapshot(_) => (0.0, 0),
         };
-        let waits = totals.waits.lock(self.slice_ns);
+        let waits = account.lock(self.slice_ns);
         let built = Lock {
             name,
             is_named,
             process: image.process,
             address: lock.address,
             origin,
-            acquisitions: totals.takes.count,
-            hold_histogram: totals.hold_lengths.histogram(),
-            hold_ns: totals.takes.ns,
+            acquisitions: account.holds.sum.count,
+            hold_histogram: account.holds.lengths.clone(),
+            hold_ns: account.holds.sum.ns,
             // Both are estimates, each from samples of its own. A part is not shown as more than the whole.
-            handing_on_ns: (totals.handing_on_ns + left_over).min(totals.waits.sum.ns),
+            handing_on_ns: (account.handing_on_ns + left_over).min(account.waits.sum.ns),
             most_waiting: lock.most_waiting,
             spins: told(lock.spins),
             parks: told(lock.parks),
             wakes: told(lock.wakes),
             rotations: told(lock.rotations),
-            waiters: self.sites(image, &totals.waiters, kind)?,
-            holders: self.sites(image, &totals.holders, kind)?,
-            takers: self.sites(image, &totals.takers, kind)?,
-            tries: self.sites(image, &totals.tries, kind)?,
+            waiters: self.sites(image, &account.waiters, kind)?,
+            holders: self.sites(image, &account.holders, kind)?,
+            takers: self.sites(image, &account.takers, kind)?,
+            tries: self.sites(image, &account.tries, kind)?,
             kind,
-            causes: self.causes(image, kind, totals)?,
+            causes: self.causes(image, kind, account)?,
             // As samples say how long all waits were, which may be too short.
             longest_ns: longest_ns.min(waits.wait_ns as u64).max(waits.longest_ns),
             ..waits
@@ -338,11 +337,11 @@ impl<'a> Builder<'a> {
         image: &mut Image,
         lock: &read::Lock,
         kind: WaitKind,
-        totals: &Totals,
+        account: &Account,
     ) -> Result<(), ReadError> {
         let origin = self.stack(image, lock.origin)?.map(|stack| Origin { stack, spot: Spot::FirstSeen });
         let (name, is_named) = self.name(image, lock, origin, kind == WaitKind::Join);
-        let waiters = self.sites(image, &totals.waiters, LockKind::Mutex)?;
+        let waiters = self.sites(image, &account.waiters, LockKind::Mutex)?;
         if let Some(class) = self.made_of(&name, &waiters) {
             let kind = if let WaitSubject::Lock(kind) = class.meaning { kind } else { LockKind::Unknown };
             let name = if let FutexOwner::Process(name) = class.whose { name.to_owned() } else { name };
@@ -353,9 +352,9 @@ impl<'a> Builder<'a> {
                 process: image.process,
                 address: lock.address,
                 origin,
-                most_waiting: totals.waits.threads.len() as u32,
+                most_waiting: account.threads.len() as u32,
                 waiters,
-                ..totals.waits.lock(self.slice_ns)
+                ..account.lock(self.slice_ns)
             });
             return Ok(());
         }
@@ -367,10 +366,8 @@ impl<'a> Builder<'a> {
             // Of a place in the program, of `in_time`.
             address: in_time::plain(lock.address),
             waiters,
-            again: totals.again,
-            notifiers: self.sites(image, &totals.notifiers, LockKind::Mutex)?,
-            notifications_of_all: totals.notifications_of_all,
-            ..totals.waits.condition()
+            notifiers: self.sites(image, &account.notifiers, LockKind::Mutex)?,
+            ..account.condition()
         };
         self.conditions.push(built);
         Ok(())
@@ -413,12 +410,7 @@ impl<'a> Builder<'a> {
         self.stacks.place(verb, frame)
     }
 
-    fn sites(
-        &mut self,
-        image: &mut Image,
-        stacks: &Sites<Stack>,
-        kind: LockKind,
-    ) -> Result<Vec<crate::Site>, ReadError> {
+    fn sites(&mut self, image: &mut Image, stacks: &Sites, kind: LockKind) -> Result<Vec<crate::Site>, ReadError> {
         let mut numbers = BTreeMap::new();
         for stack in stacks.0.keys() {
             if let Some(number) = self.stack(image, stack.number)? {

@@ -1,7 +1,7 @@
 //! What a recording says beside its samples: from its file while the process runs, and from memory afterwards. A program may
 //! start thousands of processes, and files that stay open or are kept would use up what the system has of them.
 
-use super::totals::Totals;
+use super::account::Account;
 use crate::symbols::stamp;
 use ondeck_record::layout::Stamp;
 use ondeck_record::read::{Lock, Module, Names, Nesting, ReadError, Reader, RecordingInfo, Waiter};
@@ -178,11 +178,11 @@ impl Contents {
         }
     }
 
-    /// The process is gone, and all its samples are in `totals`: keeps what these need, and removes the file, whose path is
+    /// The process is gone, and all its samples are in `accounts`: keeps what these need, and removes the file, whose path is
     /// the answer if that could be done.
     pub(super) fn keep(
         &mut self,
-        totals: &BTreeMap<u32, Totals>,
+        accounts: &BTreeMap<u32, Account>,
         waiters: &[Waiter],
     ) -> Result<Option<PathBuf>, ReadError> {
         let ContentSource::File(reader) = &self.from else { return Ok(None) };
@@ -191,10 +191,10 @@ impl Contents {
             |lock: &Lock| waiters.iter().any(|waiter| waiter.lock == lock.number || waiter.address == lock.address);
         kept.nestings = self.nestings()?;
         let nested: HashSet<u32> = kept.nestings.iter().flat_map(|nesting| nesting.locks).collect();
-        if !totals.is_empty() || !waiters.is_empty() || !nested.is_empty() {
+        if !accounts.is_empty() || !waiters.is_empty() || !nested.is_empty() {
             let names = self.names()?;
             kept.locks = self.locks()?;
-            let is_used = |lock: &Lock| totals.contains_key(&lock.number) || nested.contains(&lock.number);
+            let is_used = |lock: &Lock| accounts.contains_key(&lock.number) || nested.contains(&lock.number);
             kept.locks.retain(|lock| is_used(lock) || is_waited_for(lock));
             kept.modules = self.modules()?;
             let addresses =
@@ -203,7 +203,7 @@ impl Contents {
             let waiting = waiters.iter().map(|waiter| waiter.stack);
             let origins = kept.locks.iter().map(|lock| lock.origin);
             let taking = kept.nestings.iter().flat_map(|nesting| nesting.stacks);
-            for number in totals.values().flat_map(Totals::stacks).chain(origins).chain(waiting).chain(taking) {
+            for number in accounts.values().flat_map(Account::stacks).chain(origins).chain(waiting).chain(taking) {
                 if let Entry::Vacant(place) = kept.stacks.entry(number) {
                     place.insert(reader.stack(number)?);
                 }

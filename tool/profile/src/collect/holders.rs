@@ -19,10 +19,11 @@ mod thread;
 use super::clock::Clock;
 use super::numbers::ThreadNumbers;
 use crate::profile::State;
+use crate::rules::{LOOKED_FOR_NS, SLEEPER_NS};
+use ondeck_futex::maps;
+use ondeck_futex::process::{bytes, threads};
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{ReadError, Reader, Waiter};
-use ondeck_trace::maps;
-use ondeck_trace::process::{bytes, threads};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -177,11 +178,6 @@ struct Sleeper {
 }
 
 impl Holders {
-    /// The holder of a shorter wait is not looked for: a hold is long that a thread could have been switched in.
-    pub(super) const WAITS_NS: u64 = 50_000;
-    /// Where a holder sleeps is found out, which takes a while, if others wait for so long.
-    const HANGS_NS: u64 = 500_000_000;
-
     /// Locks that have other numbers are no more.
     pub(super) fn forget_all_but(&mut self, numbers: &BTreeSet<u32>) {
         self.owners.retain(|number, _| numbers.contains(number));
@@ -194,8 +190,8 @@ impl Holders {
         self.follow(now);
         let seen = Waiters::read(reader, time)?;
         let waiters = &seen.list;
-        let waits = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= Self::WAITS_NS;
-        let hangs = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= Self::HANGS_NS;
+        let waits = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= LOOKED_FOR_NS;
+        let hangs = |waiter: &&Waiter| now.saturating_sub(clock.since(waiter.since)) >= SLEEPER_NS;
         for waiter in waiters.iter().filter(hangs).filter(|waiter| waiter.stack == NONE) {
             if self.process(reader).is_some() {
                 self.find_sleeper(reader.about.pid, waiter.thread, now);
@@ -290,7 +286,7 @@ impl Holders {
         let is_known = self.sleepers.get(&thread).is_some_and(|known| now.saturating_sub(known.at) < AGAIN_NS);
         if !is_known
             && self.stacks.len() < MOST
-            && let Some(addresses) = ondeck_trace::stack_of_sleeper(pid, self.numbers.here(thread))
+            && let Some(addresses) = ondeck_futex::stack_of_sleeper(pid, self.numbers.here(thread))
         {
             self.sleepers.insert(thread, Sleeper { at: now, stack: self.stacks.len() as u32 });
             self.stacks.push(addresses);

@@ -5,11 +5,11 @@ use super::stuck;
 use super::{FutexSnapshot, Namer};
 use crate::collect::SNAPSHOT;
 use crate::kinds::WaitSubject;
-use crate::order::put_in_order;
 use crate::profile::{Dropped, Profile};
+use crate::sorting::put_in_order;
 use crate::words::FROM_KERNEL;
+use ondeck_futex::MOST_MODULES;
 use ondeck_kit::wording::counted_that;
-use ondeck_trace::MOST_MODULES;
 
 const SEES: &str = "seen from the kernel (--futex): only waits in which a thread slept. How often and how long locks were \
     held, and waiting without sleep, cannot be seen";
@@ -20,7 +20,7 @@ impl Namer {
         let has_runtime = told.processes.iter().map(|process| self.programs.has_runtime(process)).collect();
         let mut names = Names::new(told, &mut self.symbols, has_runtime);
         let cells = names.with_those_that_go_on();
-        let slice_ns = cells.iter().map(|(_, cell)| cell.waits.over_time.slice_ns()).max().unwrap_or(1);
+        let slice_ns = cells.iter().map(|(_, cell)| cell.over_time.slice_ns()).max().unwrap_or(1);
         let groups = names.group(&cells);
         let (mut locks, mut conditions) = (Vec::new(), Vec::new());
         for (key, group) in groups {

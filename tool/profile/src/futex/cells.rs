@@ -1,25 +1,17 @@
-//! Waits, added up by futex and stack, in memory that has a bound.
+//! Waits, with an account for each futex and stack, in memory that has a bound.
 
-use crate::sums::{Sites, Waits};
-use ondeck_trace::{End, Wait};
+use crate::collect::account::Account;
+use ondeck_futex::{End, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of the image, the futex and the stack that waited.
 type Spot = (usize, u64, u32);
 
-/// What waits of one stack for one futex add up to.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cell {
-    pub(super) waits: Waits,
-    pub(super) most_waiting: u32,
-    pub(super) wakers: Sites,
-}
-
 /// A process that runs for days may make and drop millions of locks and channels. So if there are more than so many cells, the
 /// half of all futexes that was waited for least is kept together, by where it was waited for. What is left of a futex is whole.
 #[derive(Clone)]
 pub(super) struct Cells {
-    cells: BTreeMap<Spot, Cell>,
+    cells: BTreeMap<Spot, Account>,
     most: usize,
     n_folded: u64,
 }
@@ -37,7 +29,7 @@ impl Default for Cells {
 
 impl Cells {
     pub(super) fn add(&mut self, wait: &Wait, started_ns: u64) {
-        self.cells.entry((wait.image, wait.address, wait.stack)).or_default().add(wait, started_ns);
+        add(self.cells.entry((wait.image, wait.address, wait.stack)).or_default(), wait, started_ns);
         if self.cells.len() > self.most {
             self.fold();
         }
@@ -96,28 +88,17 @@ impl Cells {
         })
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Spot, &Cell)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Spot, &Account)> {
         self.cells.iter()
     }
 }
 
-impl Cell {
-    fn add(&mut self, wait: &Wait, started_ns: u64) {
-        let ns = wait.to_ns - wait.from_ns;
-        self.waits.add(wait.thread, wait.to_ns.saturating_sub(started_ns), ns, 1.0);
-        self.most_waiting = self.most_waiting.max(wait.waiting);
-        if let End::Woken(Some(stack)) = wait.end {
-            self.wakers.add(stack, 1.0, ns);
-        }
-    }
-
-    /// Adds another one, with the numbers that its wakers have here.
-    pub(super) fn merge(&mut self, other: &Cell, mut number: impl FnMut(u32) -> u32) {
-        self.waits.merge(&other.waits);
-        self.most_waiting = self.most_waiting.max(other.most_waiting);
-        for (stack, sum) in &other.wakers.0 {
-            self.wakers.0.entry(number(*stack)).or_default().merge(sum);
-        }
+fn add(account: &mut Account, wait: &Wait, started_ns: u64) {
+    let ns = wait.to_ns - wait.from_ns;
+    account.add_wait(wait.thread, wait.to_ns.saturating_sub(started_ns), ns);
+    account.most_waiting = account.most_waiting.max(wait.waiting);
+    if let End::Woken(Some(stack)) = wait.end {
+        account.wakers.add(stack, 1.0, ns);
     }
 }
 

@@ -1,22 +1,21 @@
 //! What was looked up: which lock each wait is for, what that is called, and the stacks with their names.
 
 use super::FutexSnapshot;
-use super::cells::{Cell, Cells, FOLDED};
+use super::cells::{Cells, FOLDED};
 use super::tail_calls::Callees;
+use crate::collect::Stack;
+use crate::collect::account::Account;
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::profile::{Condition, Lock, LockKind, Site, WaitKind};
+use crate::rules::HANG_NS;
 use crate::stacks::{Code, Stacks};
-use crate::sums::Sites;
 use crate::symbols::Symbols;
-use ondeck_trace::{Wait, in_time};
+use ondeck_futex::{Wait, in_time};
 use std::collections::{BTreeMap, HashMap};
-
-/// Who has a lock is asked once a thread has waited for so long.
-const LONG_NS: u64 = 1_000_000_000;
 
 /// Whether a wait is long enough to ask who has what it is for.
 pub(super) fn is_long(wait: &Wait) -> bool {
-    wait.to_ns - wait.from_ns >= LONG_NS
+    wait.to_ns - wait.from_ns >= HANG_NS
 }
 
 /// What is one lock, or one place of waiting.
@@ -40,9 +39,8 @@ enum FutexPlace {
 /// The waits of one key.
 #[derive(Default)]
 pub(super) struct Group {
-    sum: Cell,
+    account: Account,
     address: u64,
-    waiters: Sites,
 }
 
 /// What was looked up.
@@ -87,8 +85,8 @@ impl<'a> Names<'a> {
             let number = self.stack(*image, *stack);
             let key = self.key(*image, *address, number, &groups);
             let group = groups.entry(key).or_insert_with(|| Group { address: *address, ..Group::default() });
-            group.waiters.0.entry(number).or_default().merge(&cell.waits.sum);
-            group.sum.merge(cell, |waker| self.stack(*image, waker));
+            group.account.waiters.merge(number, &cell.waits.sum);
+            group.account.merge(cell, |waker| self.stack(*image, waker));
         }
         groups
     }
@@ -146,19 +144,19 @@ impl<'a> Names<'a> {
             process: key.image as u32,
             address: in_time::plain(address(key, group)),
             kind,
-            most_waiting: group.sum.most_waiting,
-            waiters: group.waiters.sites(Some),
-            wakers: self.wakers(&group.waiters, &group.sum.wakers),
-            ..group.sum.waits.lock(slice_ns)
+            waiters: group.account.waiters.sites(|stack| Some(stack.number)),
+            wakers: self.wakers(&group.account),
+            ..group.account.lock(slice_ns)
         }
     }
 
     /// Who has woken the waiters, with functions that are gone from the stacks.
-    fn wakers(&mut self, waiters: &Sites, wakers: &Sites) -> Vec<Site> {
-        let callees = Callees::new(&self.stacks, waiters.0.keys().copied());
-        let whole = |stack: &u32| Some((*stack, callees.whole(self.stacks.of(*stack))?));
-        let whole: HashMap<u32, Vec<u32>> = wakers.0.keys().filter_map(whole).collect();
-        wakers.sites(|stack| Some(whole.get(&stack).map_or(stack, |frames| self.stacks.stack_as_it_is(frames.clone()))))
+    fn wakers(&mut self, account: &Account) -> Vec<Site> {
+        let callees = Callees::new(&self.stacks, account.waiters.0.keys().map(|stack| stack.number));
+        let whole = |stack: &Stack| Some((*stack, callees.whole(self.stacks.of(stack.number))?));
+        let whole: HashMap<Stack, Vec<u32>> = account.wakers.0.keys().filter_map(whole).collect();
+        let mut found = |stack| whole.get(&stack).map(|frames| self.stacks.stack_as_it_is(frames.clone()));
+        account.wakers.sites(|stack| found(stack).or(Some(stack.number)))
     }
 
     pub(super) fn condition(&mut self, key: &Key, kind: WaitKind, group: &Group) -> Condition {
@@ -167,8 +165,8 @@ impl<'a> Names<'a> {
             process: key.image as u32,
             address: in_time::plain(address(key, group)),
             kind,
-            waiters: group.waiters.sites(Some),
-            ..group.sum.waits.condition()
+            waiters: group.account.waiters.sites(|stack| Some(stack.number)),
+            ..group.account.condition()
         }
     }
 
@@ -183,7 +181,7 @@ impl<'a> Names<'a> {
         {
             return symbol;
         }
-        let most = group.waiters.sites(Some).first().map(|site| site.stack);
+        let most = group.account.waiters.sites(|stack| Some(stack.number)).first().map(|site| site.stack);
         let place = |stack| self.stacks.of(stack).get(kinds::place(self.stacks.named(stack)).unwrap_or(0)).copied();
         most.and_then(place)
             .map_or_else(|| format!("{:#x}", in_time::plain(address)), |number| self.stacks.place("", number))

@@ -1,20 +1,21 @@
 //! What statistics have of each lock of a recording.
 
 use super::{Builder, Image, SampleRange};
-use crate::collect::tally::Tally;
+use crate::collect::account::Account;
 use crate::collect::{Recording, meaning};
 use crate::names;
 use crate::profile::{Origin, Spot};
 use crate::symbols::Symbols;
 use ondeck_record::layout::kind;
 use ondeck_record::read::{Lock, ReadError};
+use ondeck_record::stats::WaitingThread;
 use std::time::Duration;
 
 /// What locks are together that have neither a name nor a place, or for which there is no room.
 pub(in crate::collect) const OTHERS: &str = "(others)";
 
 /// A lock that was used: its number, how it is called in statistics, and what is known of it. Several may be called the same.
-type Part = (u32, String, Tally);
+type Part = (u32, String, Account);
 
 /// The parts of each recording; `None` of one that is damaged.
 pub(in crate::collect) fn parts(symbols: &mut Symbols, recordings: &[Recording]) -> Vec<Option<Vec<Part>>> {
@@ -31,22 +32,24 @@ impl Builder<'_> {
         locks.extend(recording.only_under_way(&locks, &under_way));
         let mut parts = Vec::new();
         for lock in locks.iter().filter(|lock| meaning(lock.kind).is_ok()) {
-            let mut tally = recording.locks.get(&lock.number).map(|totals| totals.tally.clone()).unwrap_or_default();
+            let mut account = recording.locks.get(&lock.number).cloned().unwrap_or_default();
             if !recording.is_closed {
                 for waiter in under_way.of(lock) {
                     let ns = recording.last_ns.saturating_sub(recording.clock.since(waiter.since));
-                    tally.waits(waiter.thread, Duration::from_nanos(ns));
+                    let mut waiting = WaitingThread::default();
+                    (waiting.thread, waiting.waited) = (waiter.thread, Duration::from_nanos(ns));
+                    account.waiting.push(waiting);
                 }
             }
-            if tally.is_waited_for() {
+            if account.is_waited_for() {
                 // Also of waits that no sample tells of.
-                tally.longest_wait(lock.longest_ns);
+                account.waits.longest_ns = account.waits.longest_ns.max(lock.longest_ns);
             }
             let label = match recording.labels.get(&lock.number) {
                 Some(label) => label.clone(),
                 None => self.label(&mut image, lock)?,
             };
-            parts.push((lock.number, label, tally));
+            parts.push((lock.number, label, account));
         }
         Ok(parts)
     }

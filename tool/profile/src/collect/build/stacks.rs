@@ -1,7 +1,7 @@
 //! Stacks of a recording as those of a profile: with names, and with functions that are gone from them.
 
 use super::{Builder, Image};
-use crate::collect::totals::Totals;
+use crate::collect::account::Account;
 use crate::profile::Frame;
 use crate::wrappers::{UNKNOWN, is_below};
 use ondeck_record::layout::NONE;
@@ -45,14 +45,14 @@ impl Builder<'_> {
 
     /// Finds what is called at the innermost return addresses of a lock's stacks, by those of its stacks that have the called
     /// function in them: who leaves the lock by a jump took it by a call.
-    pub(super) fn find_callees(&mut self, image: &mut Image, totals: &Totals) -> Result<(), ReadError> {
+    pub(super) fn find_callees(&mut self, image: &mut Image, account: &Account) -> Result<(), ReadError> {
         image.callees.clear();
-        let numbers = totals.stacks().filter(|number| *number != NONE).collect::<BTreeSet<u32>>();
+        let numbers = account.stacks().filter(|number| *number != NONE).collect::<BTreeSet<u32>>();
         let stack = |number| Ok((number, image.recording.contents.stack(number)?));
         let stacks = numbers.into_iter().map(stack).collect::<Result<BTreeMap<u32, Vec<u64>>, ReadError>>()?;
         let inner: BTreeSet<u64> = stacks.values().filter_map(|stack| stack.first().copied()).collect();
         // What locks by itself is more likely to unlock by itself than what calls it.
-        let locking = totals.waiters.0.keys().chain(totals.takers.0.keys()).map(|stack| stack.number);
+        let locking = account.waiters.0.keys().chain(account.takers.0.keys()).map(|stack| stack.number);
         let direct = locking.filter_map(|number| stacks.get(&number)?.first_chunk::<2>());
         let all = stacks.values().flat_map(|stack| stack.array_windows::<2>());
         for pairs in [direct.collect::<Vec<&[u64; 2]>>(), all.collect()] {

@@ -1,18 +1,16 @@
 //! Why locks were waited for, and who still waits: with names.
 
 use super::{Builder, Image, SampleRange};
-use crate::collect::causes::{Part, SHORT_NS};
+use crate::collect::account::Account;
+use crate::collect::charges::Part;
 use crate::collect::holders::Activity;
-use crate::collect::totals::Totals;
-use crate::collect::{Recording, Stack, meaning};
+use crate::collect::{Recording, meaning};
 use crate::profile::{Cause, LockKind, Profile, State, Stuck, WaitKind, WaitObject};
+use crate::rules::{LONG_NS, UNDER_WAY_NS};
 use indexmap::IndexSet;
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{self, ReadError, Waiter};
 use std::collections::{BTreeMap, HashMap, HashSet};
-
-/// A wait that is just in progress as a run ends is like any other, and too short to be told of.
-const STUCK_NS: u64 = 1_000_000;
 
 /// Waits that are still under way.
 #[derive(Default)]
@@ -36,7 +34,7 @@ impl Recording {
     /// The threads that still wait, and how long each has waited, not counting what was before `from`.
     fn still_waiting(&self, from: u64) -> impl Iterator<Item = (&Waiter, u64)> {
         let waits = move |waiter: &Waiter| self.last_ns.saturating_sub(self.clock.since(waiter.since).max(from));
-        self.waiters.iter().map(move |waiter| (waiter, waits(waiter))).filter(|(_, ns)| *ns >= STUCK_NS)
+        self.waiters.iter().map(move |waiter| (waiter, waits(waiter))).filter(|(_, ns)| *ns >= UNDER_WAY_NS)
     }
 
     /// Of what a thread waits for; of a join, its place in the program.
@@ -76,38 +74,37 @@ impl Recording {
         new.into_values().collect()
     }
 
-    /// The totals of a lock with the waits that are still under way.
+    /// The account of a lock with the waits that are still under way.
     pub(super) fn with_those_under_way(
         &self,
         lock: &read::Lock,
-        totals: Totals,
+        mut account: Account,
         since: SampleRange,
         under_way: &OngoingWaits,
-    ) -> Totals {
-        let (mut totals, from) = (totals, since.from());
+    ) -> Account {
+        let from = since.from();
         let mut n = 0;
         for waiter in under_way.of(lock) {
             let ns = self.last_ns.saturating_sub(self.clock.since(waiter.since).max(from));
-            if ns < STUCK_NS {
+            if ns < UNDER_WAY_NS {
                 continue;
             }
             n += 1;
-            totals.waits.add(waiter.thread, self.last_ns, ns, 1.0);
-            totals.waiters.add(Stack { number: self.place_of(waiter), is_reading: false }, 1.0, ns);
+            account.add_wait(waiter.thread, self.last_ns, ns);
+            account.waiters.add(self.place_of(waiter), 1.0, ns);
         }
         if n > 0 && meaning(lock.kind).is_ok() {
             let most = n * self.last_ns.saturating_sub(from);
             let uncharged = lock.uncharged_ns(self.clock.instant(self.last_ns)).min(most);
-            let held = self.last_ns.saturating_sub(self.clock.since(lock.lasts_since)).max(SHORT_NS);
+            let held = self.last_ns.saturating_sub(self.clock.since(lock.lasts_since)).max(LONG_NS);
             let (shares, stack) = match self.holders.until_now(lock.number) {
                 Some((shares, thread, since)) => (Some(shares), self.stack_of(thread, since)),
                 None => (None, NONE),
             };
-            let stack = Stack { number: stack, is_reading: false };
-            totals.holders.add(stack, 1.0, uncharged);
-            totals.causes.held(stack, 1.0, uncharged, held, shares.as_ref());
+            account.holders.add(stack, 1.0, uncharged);
+            account.charges.held(stack.into(), 1.0, uncharged, held, shares.as_ref());
         }
-        totals
+        account
     }
 
     /// Where that thread waits or sleeps, if it has since then and that is known.
@@ -140,9 +137,9 @@ impl Builder<'_> {
         &mut self,
         image: &mut Image,
         kind: LockKind,
-        totals: &Totals,
+        account: &Account,
     ) -> Result<Vec<Cause>, ReadError> {
-        let parts = totals.causes.parts();
+        let parts = account.charges.parts();
         let mut causes = Vec::new();
         for ((stack, doing), part) in &parts.holds {
             let number = self.stack(image, stack.number)?;
@@ -155,7 +152,7 @@ impl Builder<'_> {
         causes.retain(|cause| cause.ns > 0.0);
         // Waits and charges are estimates, each from samples of its own.
         let all: f64 = causes.iter().map(|cause| cause.ns).sum();
-        causes.iter_mut().for_each(|cause| cause.ns *= totals.waits.sum.ns / all);
+        causes.iter_mut().for_each(|cause| cause.ns *= account.waits.sum.ns / all);
         causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
         Ok(causes)
     }

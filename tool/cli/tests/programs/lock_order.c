@@ -1,0 +1,264 @@
+// Locks that are taken in some order, by threads that run one after the other: nothing ever waits. The argument says which.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER, c = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+
+typedef pthread_mutex_t Lock;
+
+__attribute__((noinline)) static void both(Lock *first, Lock *second) {
+  pthread_mutex_lock(first);
+  pthread_mutex_lock(second);
+  // In another order than they are released mostly.
+  pthread_mutex_unlock(first);
+  pthread_mutex_unlock(second);
+}
+
+__attribute__((noinline)) static void a_then_b(void) { both(&a, &b); }
+__attribute__((noinline)) static void b_then_a(void) { both(&b, &a); }
+__attribute__((noinline)) static void b_then_c(void) { both(&b, &c); }
+__attribute__((noinline)) static void c_then_a(void) { both(&c, &a); }
+
+static void *run(void *act) {
+  ((void (*)(void))act)();
+  return NULL;
+}
+
+static void in_thread(void (*act)(void)) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, run, act);
+  pthread_join(thread, NULL);
+}
+
+static void outer_a_then_b(void) {
+  pthread_mutex_lock(&outer);
+  a_then_b();
+  pthread_mutex_unlock(&outer);
+}
+
+static void outer_b_then_a(void) {
+  pthread_mutex_lock(&outer);
+  b_then_a();
+  pthread_mutex_unlock(&outer);
+}
+
+static void b_tries_a(void) {
+  pthread_mutex_lock(&b);
+  if (pthread_mutex_trylock(&a) == 0) pthread_mutex_unlock(&a);
+  struct timespec at = {.tv_sec = time(NULL) + 100};
+  if (pthread_mutex_timedlock(&a, &at) == 0) pthread_mutex_unlock(&a);
+  pthread_mutex_unlock(&b);
+}
+
+// What was taken by a try is held.
+static void tried_b_then_a(void) {
+  if (pthread_mutex_trylock(&b) == 0) {
+    pthread_mutex_lock(&a);
+    pthread_mutex_unlock(&a);
+    pthread_mutex_unlock(&b);
+  }
+}
+
+static void addresses(void) {
+  enum { N = 1000 };
+  Lock *all = malloc(N * sizeof(Lock));
+  for (int at = 0; at < N; at++) pthread_mutex_init(&all[at], NULL);
+  for (int step = 1; step < 20; step++)
+    for (int at = 0; at + step < N; at += step) both(&all[at], &all[at + step]);
+}
+
+static void philosophers(void) {
+  enum { N = 5 };
+  Lock *forks = malloc(N * sizeof(Lock));
+  for (int at = 0; at < N; at++) pthread_mutex_init(&forks[at], NULL);
+  for (int at = 0; at < N; at++) both(&forks[at], &forks[(at + 1) % N]);
+}
+
+// At one address one after the other: they are never the same two.
+static void again(void) {
+  static Lock place[2];
+  for (int round = 0; round < 10; round++) {
+    for (int at = 0; at < 2; at++) pthread_mutex_init(&place[at], NULL);
+    both(&place[round % 2], &place[1 - round % 2]);
+    for (int at = 0; at < 2; at++) pthread_mutex_destroy(&place[at]);
+  }
+}
+
+static void recursive(void) {
+  static Lock both_times;
+  pthread_mutexattr_t type;
+  pthread_mutexattr_init(&type);
+  pthread_mutexattr_settype(&type, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&both_times, &type);
+  for (int at = 0; at < 2; at++) {
+    pthread_mutex_lock(&both_times);
+    pthread_mutex_lock(&a);
+    pthread_mutex_lock(&both_times);
+    pthread_mutex_unlock(&both_times);
+    pthread_mutex_unlock(&a);
+    pthread_mutex_unlock(&both_times);
+  }
+}
+
+static void wait_a_moment(Lock *mutex) {
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  at.tv_nsec = (at.tv_nsec + 2000000) % 1000000000;
+  pthread_cond_timedwait(&ready, mutex, &at);
+}
+
+// While it waits with b it has a only; then it takes b again.
+static void waits_with_b_having_a(void) {
+  pthread_mutex_lock(&a);
+  pthread_mutex_lock(&b);
+  wait_a_moment(&b);
+  pthread_mutex_unlock(&b);
+  pthread_mutex_unlock(&a);
+}
+
+// It takes a again while it has b.
+static void waits_with_a_having_b(void) {
+  pthread_mutex_lock(&a);
+  pthread_mutex_lock(&b);
+  wait_a_moment(&a);
+  pthread_mutex_unlock(&a);
+  pthread_mutex_unlock(&b);
+}
+
+static void release_b(void) { pthread_mutex_unlock(&b); }
+
+// Another thread releases b: this one has it no more.
+static void b_is_released_elsewhere_then_a(void) {
+  pthread_mutex_lock(&b);
+  in_thread(release_b);
+  pthread_mutex_lock(&a);
+  pthread_mutex_unlock(&a);
+}
+
+static void read_then_a(void) {
+  pthread_rwlock_rdlock(&table);
+  pthread_rwlock_rdlock(&table);
+  pthread_rwlock_unlock(&table);
+  pthread_mutex_lock(&a);
+  pthread_mutex_unlock(&a);
+  pthread_rwlock_unlock(&table);
+}
+
+static void read_after_all(void) {
+  read_then_a();
+  pthread_mutex_lock(&a);
+  pthread_mutex_unlock(&a);
+}
+
+static void a_then_write(void) {
+  pthread_mutex_lock(&a);
+  pthread_rwlock_wrlock(&table);
+  pthread_rwlock_unlock(&table);
+  pthread_mutex_unlock(&a);
+}
+
+// Readers do not keep each other out, so they are no outer lock.
+static void read_a_then_b(void) {
+  pthread_rwlock_rdlock(&table);
+  a_then_b();
+  pthread_rwlock_unlock(&table);
+}
+
+static void read_b_then_a(void) {
+  pthread_rwlock_rdlock(&table);
+  b_then_a();
+  pthread_rwlock_unlock(&table);
+}
+
+__attribute__((noinline)) static Lock *new_file(void) {
+  Lock *lock = malloc(sizeof(Lock));
+  pthread_mutex_init(lock, NULL);
+  return lock;
+}
+
+__attribute__((noinline)) static Lock *new_user(void) {
+  Lock *lock = malloc(sizeof(Lock));
+  pthread_mutex_init(lock, NULL);
+  return lock;
+}
+
+static void kinds(void) {
+  both(new_file(), new_user());
+  both(new_user(), new_file());
+}
+
+static void deep(void) {
+  static Lock many[20];
+  for (int at = 0; at < 20; at++) pthread_mutex_lock(&many[at]);
+  for (int at = 0; at < 20; at++) pthread_mutex_unlock(&many[at]);
+  a_then_b();
+}
+
+static const char *snapshots;
+
+// Has the observer, our parent, look at what is recorded, and waits for the snapshot of that number.
+static void be_looked_at(int number) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s.%04d.json", snapshots, number);
+  kill(getppid(), SIGUSR2);
+  for (int ms = 0; ms < 60000 && access(path, F_OK) != 0; ms++) usleep(1000);
+}
+
+// As requests of a server have: 1800 locks in groups of 3, some of which are made between two looks of the observer.
+static void short_lived(void) {
+  enum { N = 3 };
+  for (int at = 1; at <= 600; at++) {
+    Lock *group = malloc(N * sizeof(Lock));
+    for (int one = 0; one < N; one++) pthread_mutex_init(&group[one], NULL);
+    for (int one = 0; one < N; one++) pthread_mutex_lock(&group[one]);
+    for (int one = 0; one < N; one++) pthread_mutex_unlock(&group[one]);
+    free(group);
+    if (at % 25 == 0) be_looked_at(at / 25);
+  }
+}
+
+int main(int n, char **words) {
+  const char *what = n > 1 ? words[1] : "pair";
+  int is_first = 1;
+  // For an observer who comes later.
+  double until = n > 2 ? atof(words[2]) : 0;
+  snapshots = n > 2 ? words[2] : "";
+  for (double ms = 0; is_first || ms < until; ms += 1, is_first = 0) {
+    if (!is_first) usleep(1000);
+#define CASE(name, ...) \
+  if (strcmp(what, #name) == 0) { \
+    void (*acts[])(void) = {__VA_ARGS__}; \
+    for (unsigned at = 0; at < sizeof acts / sizeof acts[0]; at++) in_thread(acts[at]); \
+  }
+    CASE(one_order, a_then_b, b_then_c, a_then_b)
+    CASE(pair, a_then_b, b_then_a)
+    CASE(circle, a_then_b, b_then_c, c_then_a)
+    CASE(outer, outer_a_then_b, outer_b_then_a)
+    CASE(half_outer, outer_a_then_b, outer_b_then_a, b_then_a)
+    CASE(try, a_then_b, b_tries_a)
+    CASE(tried, a_then_b, tried_b_then_a)
+    CASE(addresses, addresses)
+    CASE(philosophers, philosophers)
+    CASE(again, again)
+    CASE(recursive, recursive)
+    CASE(condition, waits_with_b_having_a)
+    CASE(condition_inverted, waits_with_a_having_b)
+    CASE(elsewhere, a_then_b, b_is_released_elsewhere_then_a)
+    CASE(readers, read_after_all, read_then_a)
+    CASE(readers_inverted, read_then_a, a_then_write)
+    CASE(reading_outer, read_a_then_b, read_b_then_a)
+    CASE(kinds, kinds)
+    CASE(deep, deep, b_then_a)
+    CASE(short_lived, a_then_b, short_lived, b_then_a)
+  }
+  return 0;
+}

@@ -1,0 +1,307 @@
+//! The causes of one lock's waiting, put together by what can be done about them.
+
+use super::measures::threads;
+use crate::profile::{Cause, Lock, LockKind, Profile, Site, State, WaitObject};
+use crate::rules::{FEWEST_SAMPLES, KEPT, LONG_NS, LOOK_NS, MANY_HOLDS, ONE_EVENT, RARE, SELDOM, SLEEPS_TOO};
+use crate::wrappers::Tops;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+/// What keeps threads waiting, as far as the same can be done about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::findings) enum CauseKind {
+    /// Somebody holds it for long, running.
+    #[default]
+    Held,
+    /// Somebody sleeps with it.
+    Blocked,
+    /// The same in a futex call: where the C library waits for threads that it has woken, while it notifies.
+    Notifying,
+    /// Somebody waits with it for something else.
+    Waits(Option<WaitObject>),
+    /// Holders, or those that come next, have no core.
+    Cores,
+    /// Nobody has it, and who comes next does not run.
+    Free,
+    /// It is passed on all the time.
+    Passing,
+}
+
+impl CauseKind {
+    /// Whether a function is to blame that has the lock.
+    pub(super) fn is_of_a_holder(self) -> bool {
+        self == CauseKind::Held || self.is_sleep() || matches!(self, CauseKind::Waits(_))
+    }
+
+    /// Whether that function sleeps.
+    pub(in crate::findings) fn is_sleep(self) -> bool {
+        matches!(self, CauseKind::Blocked | CauseKind::Notifying)
+    }
+}
+
+/// A part of a lock's waiting.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::findings) struct CauseShare {
+    pub(in crate::findings) what: CauseKind,
+    /// The frame of the function that holds it, by its index in [`Profile::frames`].
+    pub(in crate::findings) frame: Option<u32>,
+    pub(in crate::findings) call: String,
+    pub(super) ns: f64,
+    /// Of the lock's waiting.
+    pub(in crate::findings) part: f64,
+    /// How many holds.
+    count: f64,
+    /// How long each is, by the waiting that it causes.
+    pub(in crate::findings) each_ns: f64,
+    /// What of it was without a core.
+    pub(in crate::findings) without_core: f64,
+    /// What of it was blocked, in [`call`](Self::call), where the function both runs and sleeps.
+    pub(in crate::findings) blocked: f64,
+    /// What the holder waits for, of [`CauseKind::Waits`].
+    pub(in crate::findings) chain: Chain,
+    /// Threads that use the lock at once, and whether there is a core for each.
+    pub(in crate::findings) threads: u32,
+    pub(in crate::findings) has_cores: bool,
+    /// Whether ondeck's mutex is to be tried.
+    pub(in crate::findings) tries: bool,
+}
+
+/// The causes of a lock, as recorded or, where only sites are known, as far as these tell.
+pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
+    if !lock.causes.is_empty() {
+        return Cow::Borrowed(&lock.causes);
+    }
+    let waiting = f64::from(lock.most_waiting.max(1));
+    let held = lock.holders.iter().map(|site| Cause {
+        state: State::Unknown,
+        stack: Some(site.stack),
+        ns: site.ns,
+        count: site.count,
+        // Each of its instants is charged as often as threads wait then.
+        each_ns: if site.count > 0.0 { site.ns / site.count / waiting } else { 0.0 },
+        ..Cause::default()
+    });
+    let is_short = |cause: &Cause| cause.each_ns < LONG_NS as f64;
+    let mut causes: Vec<Cause> = held.collect();
+    causes.iter_mut().filter(|cause| is_short(cause)).for_each(|cause| cause.state = State::Passing);
+    let free = Cause { state: State::Free, ns: lock.handing_on_ns, ..Cause::default() };
+    causes.extend(Some(free).filter(|free| free.ns > 0.0));
+    Cow::Owned(causes)
+}
+
+/// Whether ondeck's mutex could stand in for the lock, and does not yet. Of the program's own locks, ondeck's tell how their
+/// threads wait.
+fn can_be_tried(profile: &Profile, lock: &Lock) -> bool {
+    lock.kind == LockKind::Mutex && profile.lock == "glibc" && lock.spins.is_none()
+}
+
+/// The causes of a lock's waiting, the largest first, each with the locks that it leads to.
+pub(super) fn causes(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseShare> {
+    let mut causes = of_lock(profile, tops, index);
+    for cause in &mut causes {
+        if let CauseKind::Waits(other) = cause.what {
+            cause.chain = Chain::follow(profile, tops, other, index);
+        }
+    }
+    causes
+}
+
+/// The same of a lock by itself.
+pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseShare> {
+    let lock = &profile.locks[index];
+    let parts = parts(lock);
+    let usual = UsualHolds::of(lock, &parts, tops, profile.rate);
+    let is_crowded = threads(lock) > profile.cores.max(1);
+    // Where sites are all that is known, how long each hold was is a guess.
+    let lacks_core = |cause: &Cause| is_crowded && cause.each_ns < LOOK_NS as f64 && !lock.causes.is_empty();
+    let is_late = |cause: &Cause| is_crowded && lock.most_waiting >= profile.cores && cause.each_ns >= LONG_NS as f64;
+    let can_be_tried = can_be_tried(profile, lock);
+    let mut sums: BTreeMap<(CauseKind, &str, &str), CauseShare> = BTreeMap::new();
+    for cause in parts.iter() {
+        let frame = cause.stack.and_then(|stack| tops.top(stack));
+        let function = frame.map_or("", |frame| tops.brief(frame));
+        let what = match cause.state {
+            State::Blocked => CauseKind::Blocked,
+            State::OtherLock => CauseKind::Waits(cause.other),
+            State::NoCore if usual.is_short(function) => CauseKind::Cores,
+            State::Computing | State::Unknown if lacks_core(cause) && usual.is_short(function) => CauseKind::Cores,
+            State::Computing | State::NoCore | State::Unknown => CauseKind::Held,
+            State::Free if is_crowded => CauseKind::Cores,
+            State::Free => CauseKind::Free,
+            State::Passing if is_late(cause) => CauseKind::Cores,
+            State::Passing => CauseKind::Passing,
+        };
+        let has_function = what.is_of_a_holder();
+        let key = (what, if has_function { function } else { "" }, cause.call.as_str());
+        let share = sums.entry(key).or_insert_with(|| CauseShare {
+            threads: threads(lock),
+            has_cores: !is_crowded,
+            tries: can_be_tried,
+            what,
+            frame: frame.filter(|_| has_function),
+            call: cause.call.clone(),
+            ..CauseShare::default()
+        });
+        share.add(cause);
+    }
+    let all: f64 = sums.values().map(|share| share.ns).sum();
+    let mut shares: Vec<CauseShare> = sums.into_values().filter(|share| share.ns > 0.0).collect();
+    shares.iter_mut().for_each(|share| share.finish(all));
+    shares.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    for at in 0..shares.len() {
+        let Some((held, smaller)) = shares.get(at..).and_then(<[CauseShare]>::split_first) else { break };
+        let Some(behind) = held.sleeps_too(smaller, tops) else { continue };
+        let sleeps = shares.remove(at + 1 + behind);
+        shares[at].take_in(&sleeps);
+    }
+    shares.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    shares
+}
+
+impl CauseShare {
+    fn add(&mut self, cause: &Cause) {
+        self.ns += cause.ns;
+        self.count += cause.count;
+        self.each_ns += cause.ns * cause.each_ns;
+        self.without_core += if cause.state == State::NoCore { cause.ns } else { 0.0 };
+    }
+
+    fn finish(&mut self, all: f64) {
+        if self.what == CauseKind::Blocked && self.call == "futex" {
+            self.what = CauseKind::Notifying;
+        }
+        self.tries &= matches!(self.what, CauseKind::Notifying | CauseKind::Passing);
+        self.part = self.ns / all;
+        self.each_ns /= self.ns;
+        self.without_core /= self.ns;
+    }
+
+    /// Where among those that are smaller the sleeps of its function are, if they are enough.
+    fn sleeps_too(&self, smaller: &[CauseShare], tops: &Tops) -> Option<usize> {
+        // In another line of it, maybe.
+        let function = |share: &CauseShare| share.frame.map(|frame| tops.brief(frame).to_owned());
+        let mine = function(self).filter(|_| self.what == CauseKind::Held)?;
+        smaller.iter().position(|other| {
+            let is_enough = other.ns >= SLEEPS_TOO * (self.ns + other.ns);
+            other.what.is_sleep() && is_enough && function(other).is_some_and(|its| its == mine)
+        })
+    }
+
+    fn take_in(&mut self, sleeps: &CauseShare) {
+        let ns = self.ns + sleeps.ns;
+        self.each_ns = (self.ns * self.each_ns + sleeps.ns * sleeps.each_ns) / ns;
+        self.without_core *= self.ns / ns;
+        (self.blocked, self.call) = (sleeps.ns / ns, sleeps.call.clone());
+        (self.ns, self.part, self.count) = (ns, self.part + sleeps.part, self.count + sleeps.count);
+    }
+
+    /// Whether it was a single hold.
+    pub(in crate::findings) fn is_one_event(&self) -> bool {
+        self.what.is_of_a_holder() && self.count < ONE_EVENT
+    }
+}
+
+/// So many locks are followed from one holder to the next.
+const DEEPEST: usize = 8;
+
+/// Locks, each of which the holder of the one before waits for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::findings) struct Chain {
+    /// Each with the cause by which its holder keeps others waiting, if that is known.
+    pub(in crate::findings) links: Vec<(usize, Option<CauseShare>)>,
+    /// What the last holder waits for.
+    pub(in crate::findings) end: ChainEnd,
+}
+
+/// Where a [`Chain`] ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::findings) enum ChainEnd {
+    /// With its last link: that one's holder waits for nothing, or is not known.
+    #[default]
+    Holder,
+    /// At what is no lock, or not known.
+    Place(Option<WaitObject>),
+    /// At a lock that is on the way already.
+    Circle(usize),
+}
+
+impl Chain {
+    pub(super) fn follow(profile: &Profile, tops: &Tops, other: Option<WaitObject>, from: usize) -> Chain {
+        let mut chain = Chain::default();
+        let mut next = other;
+        while chain.links.len() < DEEPEST {
+            let Some(WaitObject::Lock(index)) = next else {
+                chain.end = ChainEnd::Place(next);
+                break;
+            };
+            let index = index as usize;
+            if index >= profile.locks.len() {
+                break;
+            }
+            if index == from || chain.links.iter().any(|(lock, _)| *lock == index) {
+                chain.end = ChainEnd::Circle(index);
+                break;
+            }
+            let held = of_lock(profile, tops, index).into_iter().find(|share| share.what.is_of_a_holder());
+            let what = held.as_ref().map(|held| held.what);
+            chain.links.push((index, held));
+            let Some(CauseKind::Waits(further)) = what else { break };
+            next = further;
+        }
+        chain
+    }
+}
+
+/// How long functions usually hold a lock.
+struct UsualHolds<'a> {
+    /// By their samples.
+    means: HashMap<&'a str, f64>,
+    /// The longest of 99 of 100 holds of all.
+    most_ns: Option<f64>,
+    /// Of the holds that were waited for: all, and how many of these were long.
+    waited_for: HashMap<&'a str, (f64, f64)>,
+}
+
+impl<'a> UsualHolds<'a> {
+    fn of(lock: &Lock, parts: &[Cause], tops: &'a Tops, rate: u32) -> UsualHolds<'a> {
+        let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
+        for Site { stack, count, ns } in &lock.takers {
+            let Some(frame) = tops.top(*stack) else { continue };
+            let (all, sum) = sums.entry(tops.brief(frame)).or_default();
+            (*all, *sum) = (*all + count, *sum + ns);
+        }
+        let samples: f64 = sums.values().map(|(count, _)| count).sum();
+        // A function with a few of many acquisitions is known by a sample or two, or by none.
+        let fewest = FEWEST_SAMPLES * f64::from(rate);
+        let often = sums.iter().filter(|(_, (count, _))| *count > SELDOM * samples && *count >= fewest);
+        let means = often.map(|(name, (count, ns))| (*name, ns / count)).collect();
+        UsualHolds {
+            means,
+            most_ns: lock.hold_histogram.quantile(KEPT),
+            waited_for: Self::waited_for(lock, parts, tops),
+        }
+    }
+
+    fn waited_for(lock: &Lock, parts: &[Cause], tops: &'a Tops) -> HashMap<&'a str, (f64, f64)> {
+        let all = lock.holders.iter().map(|site| (site.stack, [site.count, 0.0]));
+        let long = parts.iter().filter(|cause| cause.state != State::Passing);
+        let long = long.filter_map(|cause| Some((cause.stack?, [0.0, cause.count])));
+        let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
+        for (stack, [all, long]) in all.chain(long) {
+            let Some(frame) = tops.top(stack) else { continue };
+            let (of_all, of_long) = sums.entry(tops.brief(frame)).or_default();
+            (*of_all, *of_long) = (*of_all + all, *of_long + long);
+        }
+        sums
+    }
+
+    fn is_short(&self, function: &str) -> bool {
+        if self.waited_for.get(function).is_some_and(|(all, long)| *all >= MANY_HOLDS && *long <= RARE * all) {
+            return true;
+        }
+        let Some(mean) = self.means.get(function) else { return false };
+        // Holds without a core are in the mean.
+        let is_short = |ns: f64| ns < LONG_NS as f64;
+        is_short(*mean) || self.means.len() == 1 && self.most_ns.is_some_and(is_short)
+    }
+}

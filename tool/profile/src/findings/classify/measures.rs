@@ -1,0 +1,38 @@
+//! How much waiting matters.
+
+use crate::{Lock, Profile};
+use std::collections::BTreeMap;
+
+/// How much of the time that its threads could run was spent waiting: more of them than cores cannot run, so that many idle
+/// threads do not make the waiting of a few look small. Above 1 where threads wait that could not have run.
+pub(super) fn share(lock: &Lock, profile: &Profile) -> f64 {
+    let runnable_ns = f64::from(threads(lock).min(profile.cores.max(1))) * life_ns(profile, lock.process);
+    if lock.wait_ns > 0.0 { lock.wait_ns / runnable_ns } else { 0.0 }
+}
+
+/// Threads that use a lock at once. Threads that no sample has shown may have been seen waiting. While the lock is free,
+/// all of them may be.
+pub(super) fn threads(lock: &Lock) -> u32 {
+    lock.threads.max(lock.most_waiting).max(1)
+}
+
+/// As [`share`], of all locks. Processes without a lock count for nothing: a shell that waits for its child would make the child's
+/// waiting look small.
+pub(super) fn share_of_all(profile: &Profile) -> f64 {
+    let mut most_threads: BTreeMap<u32, u32> = BTreeMap::new();
+    for lock in &profile.locks {
+        let most = most_threads.entry(lock.process).or_default();
+        *most = threads(lock).max(*most);
+    }
+    let cores = profile.cores.max(1);
+    let of_process = |(process, threads): (u32, u32)| f64::from(threads.min(cores)) * life_ns(profile, process);
+    let runnable_ns: f64 = most_threads.into_iter().map(of_process).sum();
+    if profile.wait_ns() > 0.0 { profile.wait_ns() / runnable_ns } else { 0.0 }
+}
+
+/// How long a process was seen, in ns. A snapshot is shorter than that.
+fn life_ns(profile: &Profile, process: u32) -> f64 {
+    let process = profile.processes.get(process as usize);
+    let seconds = process.map(|process| process.to - process.from).filter(|seconds| *seconds > 0.0);
+    seconds.map_or(profile.seconds, |seconds| seconds.min(profile.seconds)) * 1e9
+}

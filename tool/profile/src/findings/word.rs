@@ -1,0 +1,161 @@
+//! The third pass: findings as sentences. Only here are texts, and nothing is decided but how something is said.
+
+mod causes;
+pub(crate) mod lock_order;
+mod others;
+
+use super::{Finding, Kind};
+use crate::Lock;
+use crate::names::{base, in_a_sentence, shown};
+use crate::profile::{Profile, Site, WaitObject};
+use crate::rules::QUIET;
+use crate::runtimes;
+use crate::words::{self, percent, waited, waits_on};
+use crate::wrappers::Tops;
+use ondeck_kit::wording::{counted, plain, run_time, whole_of};
+use std::collections::BTreeMap;
+
+/// All findings in one line, and what can be pasted to follow them.
+pub(super) fn verdict(profile: &Profile, tops: &Tops, findings: &[Finding<'_>]) -> (String, Option<String>) {
+    let mut verdict = String::new();
+    for finding in findings {
+        verdict += match finding.is_of_a_lock() {
+            _ if verdict.is_empty() => "",
+            true => " Also: ",
+            false => " ",
+        };
+        verdict += &sentence(profile, tops, finding);
+    }
+    let command = findings.iter().any(tries).then(|| trial(profile));
+    if command.is_some() {
+        verdict += match profile.is_stopped {
+            true => " Start it with ondeck's locks, and compare what it does under the same load:",
+            false => " Measure whether ondeck's locks help:",
+        };
+    }
+    (verdict, command)
+}
+
+/// Whether ondeck's locks may help.
+fn tries(finding: &Finding<'_>) -> bool {
+    matches!(&finding.kind, Kind::Cause(cause) if cause.tries)
+}
+
+/// What shows whether ondeck's locks help. What does not end by itself, as a server, cannot be run again and again.
+fn trial(profile: &Profile) -> String {
+    let how = if profile.is_stopped { "run" } else { "profile --try" };
+    format!("ondeck {how} -- {}", words::command(profile))
+}
+
+/// What is said of a lock where it is explained.
+pub(super) fn explained(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
+    let helps = match profile.is_stopped {
+        _ if !tries(finding) => "",
+        true => " ondeck's locks may help (`ondeck run`).",
+        false => " ondeck's locks may help (`--try`).",
+    };
+    sentence(profile, tops, finding) + helps
+}
+
+/// Stacks that belong to it, each with a line above it.
+pub(super) fn stacks(profile: &Profile, finding: &Finding<'_>) -> Vec<(String, u32)> {
+    match &finding.kind {
+        Kind::Deadlock(circle) => others::stacks_of_circle(profile, circle),
+        Kind::HeldUp(stuck) => others::stacks_of_holder(stuck),
+        _ => Vec::new(),
+    }
+}
+
+fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
+    let lock = || &profile.locks[finding.locks[0]];
+    match &finding.kind {
+        Kind::Deadlock(circle) => others::deadlock(profile, tops, circle),
+        Kind::HeldUp(stuck) => others::held_up(profile, tops, stuck),
+        Kind::Herd(condition) => others::herd(profile, tops, condition),
+        Kind::Cause(cause) => causes::sentence(profile, tops, lock(), cause),
+        Kind::FromKernel => causes::seen_from_the_kernel(profile, tops, lock()),
+        Kind::Spins => format!(
+            "The waiters of {} use CPU time while they wait. Use a mutex, or lock it less often.",
+            lock_name(lock())
+        ),
+        Kind::UnknownHolder => causes::unknown_holder(profile, lock()),
+        Kind::Order => lock_order::verdict(profile, tops),
+        Kind::NoLock => without_a_lock(profile, finding.share),
+        Kind::Idle(idle) => others::idle(profile, tops, idle),
+        Kind::Tries(n) => others::tries(profile, tops, lock(), *n),
+        Kind::Wait(index) => others::no_lock(profile, tops, *index),
+    }
+}
+
+/// Where no single lock matters. Threads waited for all of them in that part of the time that they could have run.
+fn without_a_lock(profile: &Profile, share: f64) -> String {
+    let (n_locks, length) = (counted(profile.locks.len(), "lock"), run_time(profile.seconds));
+    let waiting = format!("its threads waited {} of the time they could have run", percent(share));
+    if let Some(runtime) = runtimes::of(profile) {
+        return format!(
+            "Only what whole threads wait for was seen: {waiting}. Locks between {} do not show in this view, and may matter.",
+            runtime.tasks
+        );
+    }
+    match () {
+        () if profile.locks.is_empty() && profile.conditions.is_empty() => words::without_locks(profile) + ".",
+        () if profile.locks.is_empty() => format!("No lock was waited for in {length}."),
+        () if waited(profile).is_empty() => {
+            let acquisitions = whole_of(profile.locks.iter().map(|lock| lock.acquisitions).sum(), "acquisition");
+            format!("No lock holds this program back: no thread waited in {acquisitions} of {n_locks} in {length}.")
+        }
+        () if share < QUIET => format!("No lock holds this program back: {waiting}."),
+        () => format!(
+            "No single lock holds this program back, but {n_locks} together may: {waiting}. Lock less often, or give each \
+             thread its own data."
+        ),
+    }
+}
+
+// -- What things are called -------------------------------------------------------------------------------------------
+
+fn lock_name(lock: &Lock) -> String {
+    in_a_sentence(base(&lock.name, lock.address))
+}
+
+/// A name between backticks, which it has none of itself.
+fn quoted_name(name: &str) -> String {
+    format!("`{}`", shown(name).replace('`', "'"))
+}
+
+/// What a thread waits for, by its name, and its kind if it is no lock.
+fn place(profile: &Profile, other: Option<WaitObject>) -> String {
+    let name = match other {
+        Some(WaitObject::Lock(index)) => profile.locks.get(index as usize).map(lock_name),
+        Some(WaitObject::Condition(index)) => profile
+            .conditions
+            .get(index as usize)
+            .map(|condition| format!("the {} {}", waits_on(condition.kind), quoted_name(&condition.name))),
+        None => None,
+    };
+    name.unwrap_or("something else".to_owned())
+}
+
+/// A function with its place.
+fn named(profile: &Profile, tops: &Tops, frame: u32) -> String {
+    let (name, frame) = (tops.brief(frame), &profile.frames[frame as usize]);
+    let file = plain(frame.file.rsplit('/').next().unwrap_or_default());
+    let place = if file.is_empty() { String::new() } else { format!(" ({file}:{})", frame.line) };
+    format!("{}{place}", quoted_name(name))
+}
+
+/// The function with the most of the sites, by their stacks without frames that only lock.
+fn heaviest(profile: &Profile, tops: &Tops, sites: &[Site], amount: impl Fn(&Site) -> f64) -> Option<String> {
+    let mut sums: BTreeMap<&str, (f64, f64, u32)> = BTreeMap::new();
+    for site in sites {
+        let (Some(frame), amount) = (tops.top(site.stack), amount(site)) else { continue };
+        let (sum, most, place) = sums.entry(tops.brief(frame)).or_insert((0.0, 0.0, frame));
+        *sum += amount;
+        if amount > *most {
+            (*most, *place) = (amount, frame);
+        }
+    }
+    // The first by name of those that are alike, so that it is the same each time.
+    let (_, (sum, _, frame)) = sums.into_iter().rev().max_by(|one, other| one.1.0.total_cmp(&other.1.0))?;
+    (sum > 0.0).then(|| named(profile, tops, frame))
+}

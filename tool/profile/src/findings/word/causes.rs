@@ -1,0 +1,166 @@
+//! The sentences about a lock: one for each cause.
+
+use super::{heaviest, lock_name, named, place};
+use crate::Lock;
+use crate::findings::classify::{CauseKind, CauseShare, Chain, ChainEnd};
+use crate::names::base;
+use crate::profile::Profile;
+use crate::rules::{MOSTLY, NEARLY_ALL, WORTH_SAYING};
+use crate::words::{self, percent};
+use crate::wrappers::{Tops, UNKNOWN};
+use ondeck_kit::wording::{counted, duration_ns, plain};
+
+pub(super) fn sentence(profile: &Profile, tops: &Tops, lock: &Lock, cause: &CauseShare) -> String {
+    let name = lock_name(lock);
+    let function = function(profile, tops, cause);
+    // Where it is not nearly all there is, whose waiting is meant.
+    let is_nearly_all = lock.wait_ns >= NEARLY_ALL * profile.wait_ns();
+    let share = format!("{} of the waiting{}", percent(cause.part), if is_nearly_all { "" } else { " for it" });
+    let holds = format!("{function} holds {name}");
+    let each = match cause.is_one_event() {
+        true => format!("once, for {}", duration_ns(cause.each_ns)),
+        false => format!("for {} at a time", duration_ns(cause.each_ns)),
+    };
+    match cause.what {
+        CauseKind::Held => {
+            let without = without_core(profile, cause);
+            match cause.blocked > 0.0 {
+                true => format!(
+                    "{holds} {each}: {share}, {} of that while it {}{without}. Make it shorter, and do the call \
+                     outside of the section.",
+                    percent(cause.blocked),
+                    sleeps(cause),
+                ),
+                false => {
+                    format!("{holds} {each}: {share}{without}. {}.", shorter(cause))
+                }
+            }
+        }
+        CauseKind::Notifying => format!(
+            "{holds} {each} while it is blocked in futex, as in a notification: {share}. Notify outside of the section."
+        ),
+        CauseKind::Blocked => {
+            format!("{holds} {each} while it {}: {share}. Do that outside of the section.", sleeps(cause))
+        }
+        CauseKind::Waits(_) => {
+            let (text, advice) = (chain(profile, tops, &cause.chain), where_to_begin(profile, tops, &cause.chain));
+            format!("{holds} while it waits for {text}: {} of the waiting for {name}. {advice}", percent(cause.part))
+        }
+        CauseKind::Cores => {
+            let (threads, cores) = (counted(cause.threads as usize, "thread"), counted(profile.cores as usize, "core"));
+            let advice = match cause.has_cores {
+                true => format!("{threads} have {cores}. {LOOK_ELSEWHERE}"),
+                false => format!("{threads} share {cores}. Use fewer threads, or more cores"),
+            };
+            format!("Holders of {name} lose their core, or the next has none yet: {share}. {advice}.")
+        }
+        CauseKind::Free => format!(
+            "{name} is free for {share}, but the thread woken for it does not run yet. \
+             {LOOK_ELSEWHERE}."
+        ),
+        CauseKind::Passing => passing(profile, tops, lock, &share, cause),
+    }
+}
+
+/// Where a lock's threads have no core although there are enough cores for them.
+const LOOK_ELSEWHERE: &str = "Look for what else uses the cores: other threads, other programs, or a limit on CPU time";
+
+/// What to do about a function that holds a lock for long.
+fn shorter(cause: &CauseShare) -> &'static str {
+    match cause.without_core >= MOSTLY {
+        true if cause.has_cores => LOOK_ELSEWHERE,
+        true => "Use fewer threads, or more cores",
+        false => "Make it shorter",
+    }
+}
+
+/// What of the holds was without a core, if that is much.
+fn without_core(profile: &Profile, cause: &CauseShare) -> String {
+    if cause.without_core < WORTH_SAYING {
+        return String::new();
+    }
+    let (part, cores) = (percent(cause.without_core), counted(profile.cores as usize, "core"));
+    let share = match cause.has_cores {
+        true => String::new(),
+        false => format!(" ({} share {cores})", counted(cause.threads as usize, "thread")),
+    };
+    format!(", {part} of that without a core{share}")
+}
+
+fn sleeps(cause: &CauseShare) -> String {
+    if cause.call.is_empty() { "sleeps".to_owned() } else { format!("is blocked in {}", plain(&cause.call)) }
+}
+
+fn passing(profile: &Profile, tops: &Tops, lock: &Lock, share: &str, cause: &CauseShare) -> String {
+    let name = lock_name(lock);
+    let held = match lock.hold_histogram.quantile(0.5) {
+        Some(ns) => format!("Sections under {name} are short ({}), and", duration_ns(ns)),
+        None => format!("{name} is held briefly, and"),
+    };
+    let want = format!("{held} {} want them: {share} is for passing it on", counted(cause.threads as usize, "thread"));
+    if cause.tries {
+        return format!("{want}.");
+    }
+    let most = heaviest(profile, tops, &lock.takers, |site| site.count)
+        .map_or(String::new(), |who| format!(", most in {who}"));
+    format!("{want}. Lock it less often{most}.")
+}
+
+/// What a holder waits for, from each lock to who has it.
+fn chain(profile: &Profile, tops: &Tops, chain: &Chain) -> String {
+    let mut text = String::new();
+    for (lock, held) in &chain.links {
+        text += &lock_name(&profile.locks[*lock]);
+        let Some(held) = held else { continue };
+        let function = function(profile, tops, held);
+        if matches!(held.what, CauseKind::Waits(_)) {
+            text += &format!(", which {function} holds while it waits for ");
+            continue;
+        }
+        text += &format!(", which {function} holds for {} at a time", duration_ns(held.each_ns));
+        if held.what.is_sleep() {
+            text += &format!(" ({})", sleeps(held).trim_start_matches("is "));
+        }
+    }
+    text + &match chain.end {
+        ChainEnd::Holder => String::new(),
+        ChainEnd::Place(other) => place(profile, other),
+        ChainEnd::Circle(lock) => format!("{}, in a circle", lock_name(&profile.locks[lock])),
+    }
+}
+
+/// The function that has the last lock and waits for nothing, if that is known.
+fn where_to_begin(profile: &Profile, tops: &Tops, chain: &Chain) -> String {
+    let last = chain.links.last().and_then(|(_, held)| held.as_ref());
+    let root = last.filter(|held| !matches!(held.what, CauseKind::Waits(_)) && held.frame.is_some());
+    root.map_or("Release it before.".to_owned(), |held| format!("Begin with {}.", function(profile, tops, held)))
+}
+
+/// The view from the kernel knows no holds.
+pub(super) fn seen_from_the_kernel(profile: &Profile, tops: &Tops, lock: &Lock) -> String {
+    let name = lock_name(lock);
+    let who = match heaviest(profile, tops, &lock.wakers, |site| site.ns) {
+        Some(who) => format!("{who} ends most of the waiting for {name}."),
+        None => format!("Threads wait for {name}."),
+    };
+    format!(
+        "{who} How long it is held, and by whom, is not seen from the kernel. `ondeck profile -- COMMAND` records that for the C library's locks."
+    )
+}
+
+/// Where nobody is known to have had the lock.
+pub(super) fn unknown_holder(profile: &Profile, lock: &Lock) -> String {
+    let (name, share) = (lock_name(lock), percent(words::share(profile, lock.wait_ns)));
+    match base(&lock.name, lock.address) {
+        "GIL" => format!(
+            "Threads wait for {name}, which Python code needs to run: {share} of the waiting. Use processes, or calls that \
+             release it."
+        ),
+        _ => format!("Threads wait for {name}: {share} of the waiting. Who holds it meanwhile is not known."),
+    }
+}
+
+fn function(profile: &Profile, tops: &Tops, cause: &CauseShare) -> String {
+    let known = cause.frame.filter(|frame| profile.frames[*frame as usize].function != UNKNOWN);
+    known.map_or("An unknown function".to_owned(), |frame| named(profile, tops, frame))
+}

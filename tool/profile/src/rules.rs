@@ -1,0 +1,92 @@
+//! All thresholds by which waiting is judged: the unit of each, where it comes from, and the known program in whose first
+//! sentence it counts. These programs are in docs/profile.md; a test in `findings/tests.rs` stands for a case that no program
+//! makes for sure. Where nothing else is said, the number is a choice: with it the first sentences of all of them are right.
+//! What only bounds memory, or the length of a list, is no rule, and stands where it is used. docs/profile-design.md, "Why a
+//! thread waited", has the rules in sentences.
+
+// -- What a hold is, where it is charged ------------------------------------------------------------------------------
+
+/// ns. A hold of that length is long, and a shorter one is passing. From the recorder, which looks no closer: to put a thread
+/// to sleep and wake it takes as long. `crowd`, with sections of 5 us, and `always`, with 300 us.
+pub(crate) const LONG_NS: u64 = ondeck_record::LONG_NS;
+/// ns. A thread that is woken runs within this time if there is a core for it: measured. `crowd`.
+pub(crate) const LATE_NS: u64 = 200_000;
+/// ns. A wait that is just in progress as a run ends is like any other, and too short to be told of. `calm`.
+pub(crate) const UNDER_WAY_NS: u64 = 1_000_000;
+
+// -- Looks at holders -------------------------------------------------------------------------------------------------
+
+/// ns. The holder of a shorter wait is not looked for: a hold is long that a thread could have been switched in. `always`.
+pub(crate) const LOOKED_FOR_NS: u64 = 50_000;
+/// ns between two looks at a holder, as few as cost nothing. If a thread has its core again sooner, it seems to have run all the
+/// time. `crowd`.
+pub(crate) const LOOK_NS: u64 = 2_000_000;
+/// ns. Where a holder sleeps is found out, which takes a while, if others wait for so long. `stuck`.
+pub(crate) const SLEEPER_NS: u64 = 500_000_000;
+
+// -- Whether a function holds a lock for long by itself, or had no core in a long hold ----------------------------------
+
+/// Samples. Fewer do not say how long a function's holds usually are. `grow`.
+pub(crate) const FEWEST_SAMPLES: f64 = 5.0;
+/// Part of a lock's acquisitions. A function with fewer is known by a sample or two, or by none. `sweep`.
+pub(crate) const SELDOM: f64 = 0.05;
+/// Holds that were waited for: so many say how long they usually are. `crowd`.
+pub(crate) const MANY_HOLDS: f64 = 50.0;
+/// Part of these. If no more were long, that is not usual. `crowd`, and `grow` on the other side.
+pub(crate) const RARE: f64 = 0.1;
+/// Part of all holds by length, up to which they count: a longest hold that is so many times the mean would make a few samples of
+/// usual holds seem long. `rare`.
+pub(crate) const KEPT: f64 = 0.99;
+/// Part of a function's holds. If it sleeps for more of them, both are in one sentence: a system call that sleeps also runs, in
+/// the kernel. `outbox`.
+pub(crate) const SLEEPS_TOO: f64 = 0.25;
+/// Holds. Fewer were one, which estimates miss by less. `once`.
+pub(crate) const ONE_EVENT: f64 = 1.5;
+
+// -- What matters -----------------------------------------------------------------------------------------------------
+
+/// Part of the time that a lock's threads could run, below which waiting for it does not matter: if all of it went away,
+/// the program would gain less than two of its runs differ by. `calm`.
+pub(crate) const QUIET: f64 = 0.01;
+/// Part of all waiting, with which a lock is named beside the first; the same of a lock's waiting, for its second cause.
+/// `twins`.
+pub(crate) const MATTERS_BESIDE: f64 = 1.0 / 3.0;
+/// Part of a lock's waiting. Causes with less have no sentence. `rare`.
+pub(crate) const WORTH_A_SENTENCE: f64 = 0.05;
+/// Part of all waiting, with which a lock needs no word to say whose waiting is meant. `twins`.
+pub(crate) const NEARLY_ALL: f64 = 0.9;
+/// Part of a hold without a core that is said. `kinds`.
+pub(crate) const WORTH_SAYING: f64 = 0.3;
+/// The same: with more of it, a hold is not what to look at. `kinds`, and `twins` on the other side.
+pub(crate) const MOSTLY: f64 = 0.75;
+
+// -- Elements of an array ---------------------------------------------------------------------------------------------
+
+/// Part of an array's waiting with which one element is told of by itself. `shard`.
+pub(crate) const HOT_ELEMENT: f64 = 2.0 / 3.0;
+/// Waits. Fewer are most of an array's by chance. `kinds`.
+pub(crate) const HOT_ELEMENT_WAITS: f64 = 8.0;
+
+// -- Programs that hang -----------------------------------------------------------------------------------------------
+
+/// ns. A wait is no hang before. `circle`.
+pub(crate) const HANG_NS: u64 = 1_000_000_000;
+/// Part of the run. Nor if it is less of it. The test `threads_in_a_circle_are_a_deadlock`.
+pub(crate) const HANG_PART: f64 = 0.25;
+
+// -- What is no lock --------------------------------------------------------------------------------------------------
+
+/// ns. To put a thread to sleep, wake it and run it for nothing takes about so long: measured. `herd`.
+pub(crate) const WOKEN_NS: f64 = 10e3;
+/// Part of all cores' time below which it does not matter what threads wait for that is no lock. `herd`.
+pub(crate) const OF_CORES: f64 = 0.02;
+/// Part of all waiting for locks, below which these come first. `herd`.
+pub(crate) const OF_LOCKS: f64 = 0.1;
+/// Threads woken by a notification: these are several. `herd`.
+pub(crate) const SEVERAL: f64 = 1.5;
+/// Part of notifications that are for all, and of the woken threads that go back to sleep. `herd`.
+pub(crate) const HERD: f64 = 0.5;
+/// Tries in vain for each time that somebody had the lock: a thread that turns to something else instead tries once. `tries`.
+pub(crate) const TRIES: f64 = 2.0;
+/// Tries in vain in a second: fewer are no loop. `tries`.
+pub(crate) const TRIES_EACH_SECOND: f64 = 100.0;
