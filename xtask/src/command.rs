@@ -1,8 +1,8 @@
 //! Commands of others, with errors that say which and why.
 
 use crate::files::ErrorContext;
+use ondeck_launch::{ChildProcess, RunFailure};
 use ondeck_report::wording::typed;
-use ondeck_rounds::{RunFailure, RunningProcess};
 use std::io::{Read, pipe};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
@@ -51,7 +51,7 @@ pub(crate) fn is_there(program: &str) -> bool {
 pub(crate) fn within(command: &mut Command, patience: Duration) -> Result<(String, Option<ExitStatus>), String> {
     let program = command.get_program().to_owned();
     let ((out, into_out), (err, into_err)) = (pipe().at(&program)?, pipe().at(&program)?);
-    let running = RunningProcess::start(command.stdin(Stdio::null()).stdout(into_out).stderr(into_err), libc::SIGKILL);
+    let running = ChildProcess::start(command.stdin(Stdio::null()).stdout(into_out).stderr(into_err), libc::SIGKILL);
     let running = running.at(&program)?;
     // Who reads would wait for our own ends of the pipes as well.
     command.stdout(Stdio::null()).stderr(Stdio::null());

@@ -12,11 +12,9 @@ mod links;
 mod models;
 mod mutants;
 mod patched;
-#[cfg(feature = "lab")]
-mod programs;
 mod tidy;
 
-use clap::{Args, Parser};
+use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -52,16 +50,6 @@ enum Tool {
     /// crates/parking_lot in the place of parking_lot: in parking_lot's own tests, and in those of tokio, moka and dashmap;
     /// half an hour from nothing
     Patched(patched::Options),
-    /// Other people's programs with glibc's locks and with ours preloaded, in turn; a quarter of an hour
-    /// [--only NAME,...] [--rounds N | --check] [--lock NAME | --profiles]
-    Programs(Words),
-}
-
-/// What a tool reads itself.
-#[derive(Args)]
-struct Words {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    words: Vec<String>,
 }
 
 fn main() -> ExitCode {
@@ -82,16 +70,6 @@ fn run(root: &Path, tool: Tool) -> Result<(), String> {
         Tool::Models { modules, gate } => models::run(root, &modules, gate),
         Tool::Mutants { locks } => mutants::run(root, &locks),
         Tool::Patched(options) => patched::run(root, &options),
-        #[cfg(feature = "lab")]
-        Tool::Programs(Words { words }) => programs::run(root, &words),
-        // It runs locks: the tools are built anew with what that needs.
-        #[cfg(not(feature = "lab"))]
-        Tool::Programs(_) => {
-            let mut cargo = command::cargo(root);
-            command::succeed(
-                cargo.args(["run", "--quiet", "--package", "xtask", "--"]).args(std::env::args_os().skip(1)),
-            )
-        }
     }
 }
 

@@ -19,27 +19,7 @@ pub struct Setting {
     pub threads: u32,
 }
 
-/// How many times as good one thing is as another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ratio {
-    /// Median over rounds of the ratios within rounds.
-    pub median: f64,
-    /// Smallest ratio of a round.
-    pub low: f64,
-    /// Largest ratio of a round.
-    pub high: f64,
-    /// Number of rounds.
-    pub rounds: usize,
-}
-
-impl Ratio {
-    /// Whether two or more rounds all say the same: better, or worse.
-    pub fn is_clear(&self) -> bool {
-        self.rounds > 1 && (self.low > 1.0 || self.high < 1.0)
-    }
-}
-
-/// A figure over rounds.
+/// A figure over rounds; or how many times as good one thing is as another in each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Median over rounds.
@@ -74,6 +54,11 @@ impl Spread {
         let is_at_least = n_at_least > 0 && 2 * n_at_least >= rows.len();
         let is_bistable = rows.iter().all(|row| is_simulated(row)) && is_bistable(&values);
         Some(Spread { is_at_least, is_bistable, ..spread })
+    }
+
+    /// Whether two or more rounds all say the same of a ratio: better, or worse.
+    pub fn is_clear(&self) -> bool {
+        self.rounds > 1 && (self.low > 1.0 || self.high < 1.0)
     }
 
     /// Highest / lowest.
@@ -291,11 +276,9 @@ impl<'a> Board<'a> {
         &self,
         (setting, lock): (&Setting, &str),
         (other_setting, other_lock): (&Setting, &str),
-    ) -> Option<Ratio> {
+    ) -> Option<Spread> {
         let metric = main_metric(&setting.workload);
-        let (rows, others) = (self.rows(setting, lock), self.rows(other_setting, other_lock));
-        let Spread { median, low, high, rounds, .. } = Spread::of_ratios(rows, others, metric)?;
-        Some(Ratio { median, low, high, rounds })
+        Spread::of_ratios(self.rows(setting, lock), self.rows(other_setting, other_lock), metric)
     }
 
     /// The lock that has the best median of the workload's main figure, among those for which `may` holds.
@@ -313,7 +296,7 @@ impl<'a> Board<'a> {
     }
 
     /// The lock's main figure relative to what it has with one thread; above 1 is better. `None` without one thread.
-    pub fn relative_to_one_thread(&self, setting: &Setting, lock: &str) -> Option<Ratio> {
+    pub fn relative_to_one_thread(&self, setting: &Setting, lock: &str) -> Option<Spread> {
         let one = Setting { workload: setting.workload.clone(), threads: 1 };
         if setting.threads == 1 || !main_metric(&setting.workload).more_is_better {
             return None;
@@ -409,7 +392,7 @@ mod tests {
         let board = Board::new(&rows, &Catalogue::default());
         let at = setting("w", 2);
         let ratio = board.ratio((&at, "x"), (&at, "y")).unwrap();
-        assert_eq!(ratio, Ratio { median: 2.0, low: 2.0, high: 3.0, rounds: 3 });
+        assert_eq!((ratio.median, ratio.low, ratio.high, ratio.rounds), (2.0, 2.0, 3.0, 3));
         assert!(ratio.is_clear());
         assert_eq!(board.median(&at, "x", OPS_PER_S), Some(20.0));
         assert_eq!(board.best(&at, |_| true), Some("x"));

@@ -6,12 +6,10 @@
 
 use crate::board::group;
 use crate::row::{CPUS, Metric, NS_PER_OP, OPS_PER_S, Row, WAIT_P99_NS, main_metric};
-use crate::stats::{geometric_mean, least_p, mann_whitney, median, median_interval, rounds_needed};
+use crate::stats::{ALPHA, geometric_mean, least_p, mann_whitney, median, median_interval, rounds_needed};
 use crate::{Grid, wording};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Above this probability that chance alone did it, a difference is not stated.
-pub(crate) const ALPHA: f64 = 0.05;
 /// So many names of what only one file has stand in an issue.
 const NAMED: usize = 20;
 /// Longer names of files and locks are broken, so that a table fits a terminal.
@@ -217,7 +215,7 @@ impl Comparison {
             notes.push("~  the difference may be noise (p > 0.05)".to_string());
         }
         if changes().any(|change| !change.has_enough_rounds()) {
-            let needed = rounds_needed(ALPHA);
+            let needed = rounds_needed(1);
             notes.push(format!(
                 "where a file has fewer than {needed} rounds, no difference can show (--rounds {needed})"
             ));

@@ -186,7 +186,8 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 /// What is expected, for messages about files that are something else.
-const EXPECTED: &str = "expected a result file of `ondeck bench --out`, CSV or JSON";
+const EXPECTED: &str =
+    "expected a result file of `ondeck bench --out`, CSV or JSON, or a profile of `ondeck profile --format json`";
 
 /// Reads a result file, CSV or JSON by its content. Also gives warnings about columns it does not know: a
 /// newer ondeck may have written them, or somebody else.

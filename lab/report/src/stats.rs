@@ -3,6 +3,9 @@
 //! Everything here is about order, not about means: one round that a neighbour on the machine spoilt moves a mean as
 //! far as it likes, and a median not at all.
 
+/// Above this probability that chance alone did it, a difference is not stated: the usual twentieth.
+pub const ALPHA: f64 = 0.05;
+
 /// The middle of the values; the mean of the two middle ones if their number is even. `None` of none.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
@@ -108,9 +111,84 @@ pub fn least_p(n: usize, m: usize) -> f64 {
     (2.0 / ways).min(1.0)
 }
 
-/// How many rounds each of two equally long samples must have for a difference to be able to show at `alpha`.
-pub fn rounds_needed(alpha: f64) -> usize {
-    (1..).find(|n| least_p(*n, *n) < alpha).unwrap_or(usize::MAX)
+/// How many rounds it takes for a difference to be able to show, where each has so many values of the first kind and one of
+/// the second.
+pub fn rounds_needed(n_first: usize) -> usize {
+    (1..).find(|n| least_p(n_first * n, *n) <= ALPHA).unwrap_or(usize::MAX)
+}
+
+/// A smaller ratio changes nothing for anybody, even where it is real.
+const LEAST_RATIO: f64 = 1.02;
+
+/// What one round measured: the first kind twice, the second once. Less is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Round {
+    /// The kind that the other is compared with.
+    pub before: [f64; 2],
+    /// The other.
+    pub after: f64,
+}
+
+/// What all rounds say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Median of the first kind.
+    pub before: f64,
+    /// Median of the second kind.
+    pub after: f64,
+    /// By what part two runs of the first kind differ within a round; the median.
+    pub own: f64,
+    /// What follows.
+    pub outcome: Outcome,
+}
+
+/// Whether the second kind needs less than the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Less, beyond chance.
+    Faster,
+    /// More, beyond chance.
+    Slower,
+    /// Not more or less than runs of one kind differ, or by too little to matter.
+    Same,
+    /// No difference can show: of 4 runs and 2, chance puts all of one kind first or last in 2 cases of 15.
+    TooFew,
+}
+
+impl Comparison {
+    /// How many times as much the larger median is as the smaller one; 1 where one of them is 0.
+    pub fn ratio(&self) -> f64 {
+        let (least, most) = (self.before.min(self.after), self.before.max(self.after));
+        if least > 0.0 { most / least } else { 1.0 }
+    }
+}
+
+/// Compares the medians. They differ if their ranks do, by more than two runs of the first kind do, by 2 % at least, and by
+/// `least`: what is known to differ without a meaning, as the time that one kind takes to start.
+///
+/// `None` without rounds.
+pub fn compare_rounds(rounds: &[Round], least: f64) -> Option<Comparison> {
+    let before: Vec<f64> = rounds.iter().flat_map(|round| round.before).collect();
+    let after: Vec<f64> = rounds.iter().map(|round| round.after).collect();
+    let own: Vec<f64> = rounds.iter().map(|round| apart(round.before)).collect();
+    let is_chance = mann_whitney(&before, &after)? > ALPHA;
+    let is_able = least_p(before.len(), after.len()) <= ALPHA;
+    let [before, after, own] = [median(&before)?, median(&after)?, median(&own)?];
+    let compared = Comparison { before, after, own, outcome: Outcome::Same };
+    let is_small = compared.ratio() <= LEAST_RATIO.max(1.0 + own) || (after - before).abs() < least;
+    let outcome = match () {
+        () if !is_able => Outcome::TooFew,
+        () if is_chance || is_small => Outcome::Same,
+        () if after < before => Outcome::Faster,
+        () => Outcome::Slower,
+    };
+    Some(Comparison { outcome, ..compared })
+}
+
+/// By what part the larger exceeds the smaller.
+fn apart([one, other]: [f64; 2]) -> f64 {
+    let least = one.min(other);
+    if least > 0.0 { one.max(other) / least - 1.0 } else { 0.0 }
 }
 
 /// Ranks of all values in the joint order, those of `a` first, times two so that the mean rank of a tie is an integer.
@@ -333,10 +411,73 @@ mod tests {
     }
 
     #[test]
-    fn four_rounds_are_needed_to_show_a_difference() {
+    fn three_or_four_rounds_are_needed_to_show_a_difference() {
         close(Some(least_p(3, 3)), 0.1);
         close(Some(least_p(4, 4)), 2.0 / 70.0);
         close(Some(least_p(2, 5)), 2.0 / 21.0);
-        assert_eq!(rounds_needed(0.05), 4);
+        assert_eq!([rounds_needed(1), rounds_needed(2)], [4, 3]);
+    }
+
+    fn of(rounds: &[([f64; 2], f64)]) -> Comparison {
+        let rounds: Vec<Round> =
+            rounds.iter().map(|(before, after)| Round { before: *before, after: *after }).collect();
+        compare_rounds(&rounds, 0.0).unwrap()
+    }
+
+    #[test]
+    fn a_clear_difference_shows_in_three_rounds_on_either_side() {
+        let faster = of(&[([3.7, 3.8], 2.1), ([3.9, 3.7], 2.0), ([3.8, 3.8], 2.2)]);
+        assert_eq!((faster.before, faster.after, faster.outcome), (3.8, 2.1, Outcome::Faster));
+        assert!((faster.own - (3.8 / 3.7 - 1.0)).abs() < 1e-9 && (faster.ratio() - 3.8 / 2.1).abs() < 1e-9);
+        let slower = of(&[([2.1, 2.2], 3.8), ([2.0, 2.1], 3.7), ([2.1, 2.1], 3.9)]);
+        assert_eq!(slower.outcome, Outcome::Slower);
+    }
+
+    #[test]
+    fn one_spoilt_run_hides_no_difference_and_makes_none() {
+        let spoilt = of(&[([3.7, 9.9], 2.1), ([3.9, 3.7], 2.0), ([3.8, 3.8], 2.2)]);
+        assert_eq!(spoilt.outcome, Outcome::Faster);
+        let same = of(&[([3.7, 3.8], 9.9), ([3.9, 3.7], 3.8), ([3.8, 3.8], 3.7)]);
+        assert_eq!(same.outcome, Outcome::Same);
+    }
+
+    #[test]
+    fn runs_that_overlap_are_the_same_though_their_medians_differ() {
+        let overlapping = of(&[([3.0, 4.0], 2.5), ([2.4, 3.9], 3.5), ([3.8, 2.6], 2.4)]);
+        assert_eq!(overlapping.outcome, Outcome::Same);
+    }
+
+    #[test]
+    fn less_than_two_runs_of_one_kind_differ_by_is_the_same() {
+        // All of the second kind are below all of the first, so it is no matter of ranks.
+        assert_eq!(of(&[([4.0, 5.0], 3.9), ([4.1, 5.1], 3.8), ([5.0, 4.0], 3.9)]).outcome, Outcome::Same);
+    }
+
+    #[test]
+    fn less_than_two_per_cent_is_the_same_however_quiet_the_machine_is() {
+        let rounds = |after| of(&[([1.0, 1.0], after), ([1.0, 1.0], after), ([1.0, 1.0], after)]).outcome;
+        assert_eq!([rounds(0.985), rounds(0.97), rounds(1.03)], [Outcome::Same, Outcome::Faster, Outcome::Slower]);
+    }
+
+    #[test]
+    fn a_start_that_takes_longer_is_no_difference() {
+        let rounds = [Round { before: [0.001; 2], after: 0.002 }; 3];
+        let outcome = |least| compare_rounds(&rounds, least).unwrap().outcome;
+        assert_eq!([outcome(0.0009), outcome(0.0011)], [Outcome::Slower, Outcome::Same]);
+    }
+
+    #[test]
+    fn too_few_rounds_say_nothing() {
+        assert_eq!(of(&[([9.0, 9.0], 1.0)]).outcome, Outcome::TooFew);
+        let two = of(&[([9.0, 9.0], 1.0), ([9.0, 9.0], 1.0)]);
+        assert_eq!((two.outcome, two.ratio()), (Outcome::TooFew, 9.0));
+        assert_eq!(compare_rounds(&[], 0.0), None);
+    }
+
+    #[test]
+    fn nothing_is_divided_by_zero() {
+        let nothing = of(&[([0.0, 0.0], 0.0), ([0.0, 0.0], 0.0), ([0.0, 0.0], 0.0)]);
+        assert_eq!((nothing.ratio(), nothing.own, nothing.outcome), (1.0, 0.0, Outcome::Same));
+        assert_eq!(of(&[([0.0, 0.0], 1.0), ([0.0, 0.0], 1.0), ([0.0, 0.0], 1.0)]).outcome, Outcome::Same);
     }
 }

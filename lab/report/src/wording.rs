@@ -95,12 +95,6 @@ pub fn percent(part: f64) -> String {
     }
 }
 
-/// The same without a fraction: `91 %`, `4 %`.
-pub fn whole_percent(part: f64) -> String {
-    // The sum of nothing is -0.
-    format!("{:.0} %", part * 100.0 + 0.0)
-}
-
 /// Words as in a sentence: `a`, `a and b`, `a, b and c`.
 pub fn list(words: &[String]) -> String {
     match words {
@@ -178,14 +172,6 @@ pub fn quoted(word: &str) -> String {
 pub fn typed(command: &[impl AsRef<OsStr>]) -> String {
     let words: Vec<String> = command.iter().map(|word| quoted(&word.as_ref().to_string_lossy())).collect();
     words.join(" ")
-}
-
-/// The text in so many characters; what is left out shows as dots behind them.
-pub fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_string(),
-    }
 }
 
 /// The name of a lock in lines of at most `width` columns where its dashes and the marks in its tuning allow it.
@@ -314,7 +300,6 @@ mod tests {
     fn parts_of_a_whole() {
         let texts = [0.0, -1.0, 0.0004, 0.042, 0.0994, 0.0996, 0.913, 1.0].map(percent);
         assert_eq!(texts, ["0 %", "0 %", "<0.1 %", "4.2 %", "9.9 %", "10 %", "91 %", "100 %"]);
-        assert_eq!([-0.0, 0.042, 1.0].map(whole_percent), ["0 %", "4 %", "100 %"]);
     }
 
     #[test]

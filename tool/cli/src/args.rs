@@ -140,13 +140,13 @@ pub(crate) enum Command {
     ///
     /// Example: ondeck report results.csv --output page.html
     Report(ReportArgs),
-    /// Compare two result files or two profiles, and tell changes from noise
+    /// Compare two result files, and tell changes from noise; or show two profiles side by side
     ///
     /// Use it to see what a change of yours did. Measure before and after the change with the same flags, for example
     /// with `ondeck bench --rounds 10 --out before.csv`. With 3 rounds in each file, no difference can show.
     ///
-    /// The tables have the medians of both files and the change. A `~` means that the difference may be noise. For two
-    /// profiles, it knows only what may differ by chance within one run, so repeat both recordings.
+    /// The tables have the medians of both files and the change. A `~` means that the difference may be noise. Two
+    /// profiles are shown side by side: waits, waiting and share of each lock. A profile is one run, so repeat both.
     ///
     /// Example: ondeck compare before.csv after.csv
     Compare(CompareArgs),
@@ -469,7 +469,7 @@ pub(crate) struct ProfileArgs {
     #[command(flatten)]
     pub(crate) recorder: RecorderArgs,
 
-    /// Profile for `go tool pprof`, speedscope, and `ondeck compare`
+    /// Profile for `go tool pprof` and speedscope
     #[arg(short, long, value_name = "FILE.pb.gz")]
     pub(crate) output: Option<PathBuf>,
 

@@ -1,17 +1,18 @@
 //! `ondeck compare`.
 
 use crate::args::{CompareArgs, FailOn};
-use crate::deliver::file_of;
 use crate::exit::Exit;
 use crate::terminal::{print, say, width};
 
-use ondeck_profile::{compare, is_profile, read_profile};
-use ondeck_report::output::{ReadError, read};
+use ondeck_profile::Profile;
+use ondeck_profile::json::{from_json, is_profile};
+use ondeck_report::output::{ReadError, read, text_of};
 use std::path::Path;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
-    match (is_profile(&args.old), is_profile(&args.new)) {
-        (true, true) => profiles(args),
+    let [old, new] = [text_of(&args.old).map_err(unusable)?, text_of(&args.new).map_err(unusable)?];
+    match (is_profile(&old), is_profile(&new)) {
+        (true, true) => profiles(args, [&old, &new]),
         (false, false) => results(args),
         (true, false) => Err(mixed(&args.old, &args.new)),
         (false, true) => Err(mixed(&args.new, &args.old)),
@@ -20,11 +21,6 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Exit> {
 
 /// Two files of measurements.
 fn results(args: &CompareArgs) -> Result<(), Exit> {
-    if args.report.is_some() {
-        let what = "--report: these files have results of measurements; accepted: two profiles, or \
-                    ondeck report OLD NEW --output PAGE.html";
-        return Err(Exit::Usage(what.to_string()));
-    }
     let [(old, old_warnings), (new, new_warnings)] =
         [read(&args.old).map_err(unusable)?, read(&args.new).map_err(unusable)?];
     let comparison = ondeck_report::compare::compare(&old.rows, &new.rows);
@@ -42,34 +38,24 @@ fn results(args: &CompareArgs) -> Result<(), Exit> {
     if worse.is_empty() { Ok(()) } else { Err(Exit::Failed(format!("worse in {new}: {}", worse.join("; ")))) }
 }
 
-/// Two profiles.
-fn profiles(args: &CompareArgs) -> Result<(), Exit> {
+/// Two profiles, whose texts are known.
+fn profiles(args: &CompareArgs, texts: [&str; 2]) -> Result<(), Exit> {
     if args.fail_on.is_some() {
         let what = "--fail-on: a profile is one run, so its changes may be noise; accepted: two result files of `ondeck bench`";
         return Err(Exit::Usage(what.to_string()));
     }
-    let [old, new] = [read_profile(&args.old).map_err(unusable)?, read_profile(&args.new).map_err(unusable)?];
-    let file = file_of("--report", args.report.as_deref())?;
-    let comparison = compare::compare(&old, &new);
-    for warning in &comparison.warnings {
-        say(&format!("warning: {warning}"));
-    }
+    let profile = |file: &Path, text: &str| -> Result<Profile, Exit> {
+        from_json(text).map_err(|what| unusable(ReadError::new(file, what)))
+    };
+    let (old, new) = (profile(&args.old, texts[0])?, profile(&args.new, texts[1])?);
     let [old_name, new_name] = names(&args.old, &args.new);
-    if let Some((_, file)) = file {
-        file.replace(compare::page(&old, &new, [&old_name, &new_name]).as_bytes()).map_err(Exit::Failed)?;
-        if file.is_stdout() {
-            return Ok(());
-        }
-    }
-    print(&comparison.text(&old_name, &new_name, width()))
+    print(&ondeck_profile::compare(&old, &new, [&old_name, &new_name], width()))
 }
 
 /// Why there is nothing to compare a profile with.
 fn mixed(profile: &Path, other: &Path) -> Exit {
-    // A file that is no result either is told what a profile is.
-    if read(other).is_err()
-        && let Err(error) = read_profile(other)
-    {
+    // A file that is no result either is told what is accepted.
+    if let Err(error) = read(other) {
         return unusable(error);
     }
     Exit::Usage(format!(

@@ -4,14 +4,17 @@
 //! The program `ondeck` uses it for `run` and `profile`. Begin with [`Launch`], what is to be started; [`Recording`], what is
 //! written down of it; [`Refusal`], why it is not.
 //!
-//! The program takes the place of the caller, so signals, exit status, standard input and terminal are its own.
+//! The program takes the place of the caller, so signals, exit status, standard input and terminal are its own. One that is
+//! started beside the caller, to be measured or watched, is a [`ChildProcess`].
 #![cfg(target_os = "linux")]
 
+mod child;
 mod library;
 mod numbers;
 mod program;
 pub mod running;
 
+pub use child::{ChildProcess, FinishedProcess, RunFailure};
 pub use numbers::{are_known_by_number, give_own_number};
 use std::ffi::OsString;
 use std::fmt;

@@ -54,10 +54,9 @@ const STATES: [(usize, [f64; 2]); State::ALL.len()] = [
     (7, [0.6, 0.35]),
 ];
 /// What a hue is on a ground.
-pub(crate) type HueOnBackground = fn(usize) -> &'static str;
+type HueOnBackground = fn(usize) -> &'static str;
 /// Light and dark.
-pub(crate) const GROUNDS: [(Background, HueOnBackground); 2] =
-    [(LIGHT, |hue| HUES[hue].light), (DARK, |hue| HUES[hue].dark)];
+const GROUNDS: [(Background, HueOnBackground); 2] = [(LIGHT, |hue| HUES[hue].light), (DARK, |hue| HUES[hue].dark)];
 
 /// What stands above the graphs: heading, and what the width means.
 pub(crate) fn words(is_woken: bool, side: Side) -> (&'static str, &'static str) {
@@ -164,30 +163,15 @@ pub(crate) fn height(blocks: &[Block]) -> u32 {
 /// The frames of a graph that has a width.
 pub(crate) fn frames(blocks: &[Block], labels: &Labels) -> Markup {
     let whole = blocks.first().map_or(1.0, |root| root.ns);
-    let looks = |label: &Label, block: &Block| {
-        let parts = block.parts();
-        (class(label) + &class_of_parts(&parts), told(label, block, whole))
-    };
-    frames_with(blocks, labels, looks)
-}
-
-/// The same with other looks: the class of a frame, and its title.
-pub(crate) fn frames_with(
-    blocks: &[Block],
-    labels: &Labels,
-    looks: impl Fn(&Label, &Block) -> (String, String),
-) -> Markup {
-    let whole = blocks.first().map_or(1.0, |root| root.ns);
     let hundredths = |ns: f64| format!("{:.4}%", ns / whole * 100.0);
     html! {
         @for block in blocks {
             @let label = labels.get(block.label);
             @let narrow = if block.ns / whole < LEAST_TEXT { " narrow" } else { "" };
             @let parts = block.parts();
-            @let (class, title) = looks(label, block);
-            svg class={ (class) (narrow) } x=(hundredths(block.from)) width=(hundredths(block.ns))
+            svg class={ (class(label)) (class_of_parts(&parts)) (narrow) } x=(hundredths(block.from)) width=(hundredths(block.ns))
                 y=(block.level * ROW) height=(ROW - 1) {
-                title { (title) }
+                title { (told(label, block, whole)) }
                 // Each reaches to the end, so that there are no gaps, and the next lies above it.
                 @for (place, (state, _)) in parts.iter().enumerate().filter(|_| parts.len() > 1) {
                     @let from = parts[..place].iter().fold(0.0, |sum, (_, part)| sum + part);

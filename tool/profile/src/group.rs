@@ -235,7 +235,6 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
         wait_ns: sum(|lock| lock.wait_ns),
         longest_ns: members.iter().map(|lock| lock.longest_ns).max().unwrap_or_default(),
         wait_histogram: histogram(members.iter().map(|lock| &lock.wait_histogram)),
-        sampling: members.iter().map(|lock| lock.sampling).sum(),
         hold_histogram: histogram(members.iter().map(|lock| &lock.hold_histogram)),
         hold_ns: sum(|lock| lock.hold_ns),
         handing_on_ns: sum(|lock| lock.handing_on_ns),

@@ -51,7 +51,7 @@ pub fn from_json(text: &str) -> Result<Profile, String> {
 }
 
 /// Refuses what another version of the program wrote, with a meaning that is not known here.
-pub(crate) fn check_version(version: u64) -> Result<(), String> {
+fn check_version(version: u64) -> Result<(), String> {
     if version == u64::from(VERSION) {
         return Ok(());
     }
@@ -148,7 +148,6 @@ fn impossible(profile: &Profile) -> Option<String> {
         let mut all = vec![lock.acquisitions, lock.waits, lock.wait_ns, lock.hold_ns, lock.handing_on_ns];
         all.extend([lock.spins, lock.parks, lock.wakes, lock.rotations].into_iter().flatten());
         all.extend(sites_of(lock).flat_map(|site| [site.count, site.ns]));
-        all.extend(lock.sampling.iter().flat_map(|noise| [noise.counts, noise.lengths, noise.squares].map(f64::sqrt)));
         let bars = [&lock.wait_histogram, &lock.hold_histogram];
         all.extend(bars.into_iter().flat_map(|histogram| &histogram.0).map(|bar| bar.count));
         all.push(lock.timeline.slice);
@@ -168,6 +167,9 @@ fn impossible(profile: &Profile) -> Option<String> {
         .or_else(|| profile.locks.iter().find_map(of_lock))
         .or_else(|| profile.conditions.iter().find_map(of_condition))
 }
+
+#[cfg(test)]
+mod extremes;
 
 #[cfg(test)]
 mod tests {

@@ -16,9 +16,10 @@
 //! | `circles` | locks that are taken in both orders |
 //! | `symbols` | names for addresses |
 //! | `runtimes` | programs whose tasks wait without a thread |
-//! | `json`, `pprof` | the files for others, which are read back |
+//! | `json` | the file for programs, which is read back |
+//! | `pprof` | the file for pprof |
 //! | `rows` | what these say of a lock: who waited, held and took it, complete to its totals |
-//! | `input`, `summary`, `compare` | profiles from files, what of them is compared, two runs side by side |
+//! | `compare` | two runs side by side |
 //! | `names`, `wrappers`, `words` | short names, frames that only lock, sentences: what all that follow share |
 //! | `terminal` | the list that a run ends with |
 //! | `flamegraph` | the picture of all stacks, in a file or a page |
@@ -29,12 +30,11 @@
 mod anonymous;
 mod circles;
 mod collect;
-pub mod compare;
+mod compare;
 mod findings;
 mod flamegraph;
 mod futex;
 mod group;
-mod input;
 pub mod json;
 mod kinds;
 #[cfg(test)]
@@ -50,25 +50,23 @@ mod runtimes;
 #[cfg(test)]
 mod sample;
 mod stacks;
-mod summary;
 mod symbols;
 mod terminal;
 mod words;
 mod wrappers;
 
 pub use collect::{Collector, Run, is_alive};
+pub use compare::compare;
 pub use findings::{Findings, findings};
 pub use flamegraph::svg as flamegraph;
 pub use futex::{FutexCollector, FutexSnapshot, Namer};
 pub use group::grouped;
-pub use input::{is_profile, read_profile};
 pub use ondeck_record::stats::{Labels, Snapshot as Statistics};
 pub use page::page;
 pub use profile::{
-    Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, LockOrder, Noise, OrderStep, Origin, Process,
+    Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, LockOrder, OrderStep, Origin, Process,
     ProcessEnd, Profile, Site, Spot, State, Stuck, Timeline, VERSION, WaitKind, WaitObject,
 };
-pub use summary::Summary;
 pub use symbols::{Module, Symbols};
 pub use terminal::{SortColumn, sorted_table, table};
 pub use wrappers::busiest;

@@ -42,10 +42,8 @@ pub(crate) fn lock_name(name: &str, most: usize) -> String {
     if !fits(&short) {
         short.truncate(name.rfind(" at 0x").unwrap_or(name.len()));
     }
-    let is_line = |place: &str| place.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok());
-    let line = short.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).filter(|(_, place)| is_line(place));
-    if let Some((function, _)) = line.filter(|_| !fits(&short)) {
-        short.truncate(function.len());
+    if !fits(&short) {
+        short.truncate(without_line(&short).len());
     }
     if !fits(&short) {
         for verb in PLACES.iter().flat_map(|(one, several)| [one, several]).filter(|verb| **verb != "in ") {
@@ -53,6 +51,13 @@ pub(crate) fn lock_name(name: &str, most: usize) -> String {
         }
     }
     middle(&short, MOST)
+}
+
+/// A lock's name without the file and the line in parentheses at its end.
+pub(crate) fn without_line(name: &str) -> &str {
+    let is_line = |place: &str| place.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok());
+    let parts = name.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+    parts.filter(|(_, place)| is_line(place)).map_or(name, |(function, _)| function)
 }
 
 /// What a lock's name says of its kind, without how many there are: the same for one of them, and for several in

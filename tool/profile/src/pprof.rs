@@ -1,4 +1,4 @@
-//! The file that `pprof` reads; and back, as far as it takes to compare.
+//! The file that `pprof` reads.
 //!
 //! A stack of a lock, or a condition variable, is a sample. What was seen there stands in four pairs of sample types, each a
 //! count and a time in ns; the first is the default, and named as in Go's mutex and block profiles:
@@ -13,28 +13,19 @@
 //! So `delay` and `held_delay` add up to the same, by [what is charged to whom](crate::Profile): what is charged to nobody,
 //! as the lock was free, is a function in brackets. Labels: `lock` or `condition` has the name, `process` the program and its
 //! number. Samples of `held_delay` have `cause`, why threads waited then, in the words of the JSON form; `call` is the system
-//! call of a holder that is blocked, `other` what a holder waits for that waits. Comments have the command and what a reader has to know, which pprof shows. One more, behind `#`, which it does not
-//! show, has what `compare` needs and no sample can hold. It tells nothing of samples, so that pprof may leave some out, or
-//! join files.
+//! call of a holder that is blocked, `other` what a holder waits for that waits. Comments have the command and what a reader has to
+//! know, which pprof shows.
 
-mod form;
 #[cfg(test)]
 mod go;
 mod proto;
-mod read;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::read;
-
-use crate::profile::{Cause, Frame, Lock, Noise, Profile, VERSION, WaitObject};
+use crate::profile::{Cause, Frame, Lock, Profile, WaitObject};
 use crate::rows::{Place, Row, Side, UNKNOWN, charges, of_side, of_takers, with_rest};
-use crate::words::causes;
 use flate2::Compression;
-use form::{
-    CALL, CAUSE, CONDITION, CONDITION_NAME, FOR_PROGRAMS, Facts, HELD, LOCK, LockFacts, OTHER, PROCESS, SAMPLE_TYPES,
-    TAKEN, WAITED,
-};
+use flate2::write::GzEncoder;
 use indexmap::{IndexMap, IndexSet};
 use ondeck_report::wording::{plain, typed};
 use prost::Message;
@@ -43,9 +34,36 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The profile as a file for pprof.
+/// Names and units of a sample's values.
+const SAMPLE_TYPES: [(&str, &str); 8] = [
+    ("contentions", "count"),
+    ("delay", "nanoseconds"),
+    ("held_contentions", "count"),
+    ("held_delay", "nanoseconds"),
+    ("acquisitions", "count"),
+    ("hold_time", "nanoseconds"),
+    ("cond_waits", "count"),
+    ("cond_delay", "nanoseconds"),
+];
+/// Places of the counts in a sample's values; a time follows each.
+const WAITED: usize = 0;
+const HELD: usize = 2;
+const TAKEN: usize = 4;
+const CONDITION: usize = 6;
+/// Keys of labels.
+const LOCK: &str = "lock";
+const CONDITION_NAME: &str = "condition";
+const PROCESS: &str = "process";
+const CAUSE: &str = "cause";
+const CALL: &str = "call";
+const OTHER: &str = "other";
+
+/// The profile as a file for pprof, compressed.
 pub fn write(profile: &Profile) -> Vec<u8> {
-    gzip(&file(profile).encode_to_vec())
+    const INTO_MEMORY: &str = "a vector takes every write";
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(&file(profile).encode_to_vec()).expect(INTO_MEMORY);
+    encoder.finish().expect(INTO_MEMORY)
 }
 
 /// What is in that file.
@@ -74,14 +92,6 @@ fn leads_to(word: &str, program: &str) -> bool {
         false => std::env::split_paths(&path).map(|directory| directory.join(word)).find(|file| file.is_file()),
     };
     found.and_then(|file| file.canonicalize().ok()).is_some_and(|file| file == Path::new(program))
-}
-
-/// The bytes, compressed.
-pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    const INTO_MEMORY: &str = "a vector takes every write";
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(bytes).expect(INTO_MEMORY);
-    encoder.finish().expect(INTO_MEMORY)
 }
 
 /// A file that grows. Locations, functions and mappings have their place, counted from 1, for a number.
@@ -259,9 +269,7 @@ impl<'a> Writer<'a> {
     }
 
     fn finish(mut self) -> proto::Profile {
-        let mut comments = comments(self.profile);
-        comments.push(FOR_PROGRAMS.to_string() + &facts(self.profile));
-        self.file.comment = comments.into_iter().map(|comment| self.string(comment)).collect();
+        self.file.comment = comments(self.profile).into_iter().map(|comment| self.string(comment)).collect();
         let functions = (1..).zip(self.functions).map(|(id, (name, filename))| Function { id, name, filename });
         proto::Profile {
             mapping: self.mappings.into_values().collect(),
@@ -315,26 +323,4 @@ fn comments(profile: &Profile) -> Vec<String> {
     comments.extend(profile.notes.iter().map(|note| format!("Note: {note}")));
     // One that begins with # would not be shown, one with a line break would look like two.
     comments.iter().map(|comment| plain(comment)).collect()
-}
-
-fn facts(profile: &Profile) -> String {
-    let lock = |lock: &Lock| LockFacts {
-        process: profile.process_name(lock.process),
-        name: lock.name.clone(),
-        origin: crate::summary::origin(profile, lock),
-        longest_ns: lock.longest_ns,
-        squares: Noise::of(lock, 1).squares,
-        noise: Some(Noise::of(lock, profile.rate)),
-        sampling: Some(Noise::of_sampling(lock, profile.rate)),
-        causes: causes(profile, &lock.causes),
-    };
-    let facts = Facts {
-        version: u64::from(VERSION),
-        command: profile.command.clone(),
-        cores: profile.cores,
-        lock: profile.lock.clone(),
-        rate: profile.rate,
-        locks: profile.locks.iter().map(lock).collect(),
-    };
-    serde_json::to_string(&facts).expect("strings and numbers always have a JSON form")
 }

@@ -14,7 +14,6 @@
 //! unlikely to be taken.
 
 use serde::{Deserialize, Deserializer, Serialize};
-use std::iter::Sum;
 use std::path::Path;
 
 /// Changes with the meaning of a field; a reader refuses others.
@@ -178,9 +177,6 @@ pub struct Lock {
     pub longest_ns: u64,
     /// Waits by length; its counts add up to [`waits`](Self::waits).
     pub wait_histogram: Histogram,
-    /// How much the waits may be off, as not all of them are recorded. `None` in a profile of an earlier version.
-    #[serde(default)]
-    pub sampling: Option<Noise>,
     /// Holds by length.
     pub hold_histogram: Histogram,
     /// How long it was held, in ns, all together.
@@ -441,38 +437,6 @@ pub struct Site {
     pub count: f64,
     /// How long, in ns, all together.
     pub ns: f64,
-}
-
-/// How much counts and sums of lengths vary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Noise {
-    /// The variance of the number.
-    pub counts: f64,
-    /// The covariance of number and sum of the lengths, in ns.
-    pub lengths: f64,
-    /// The variance of the sum of the lengths, in ns squared.
-    pub squares: f64,
-}
-
-impl Noise {
-    /// Of events of one length, whose number has that variance.
-    pub(crate) fn of_equal(variance: f64, ns: f64) -> Noise {
-        Noise { counts: variance, lengths: variance * ns, squares: variance * ns * ns }
-    }
-
-    pub(crate) fn add(&mut self, other: Noise) {
-        self.counts += other.counts;
-        self.lengths += other.lengths;
-        self.squares += other.squares;
-    }
-}
-
-impl Sum for Noise {
-    fn sum<I: Iterator<Item = Noise>>(all: I) -> Noise {
-        let mut sum = Noise::default();
-        all.for_each(|noise| sum.add(noise));
-        sum
-    }
 }
 
 /// Durations by length, shortest first; empty bars are left out.

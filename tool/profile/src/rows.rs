@@ -2,8 +2,7 @@
 //! a stack has the rest.
 
 use crate::findings::parts;
-use crate::profile::{Cause, Lock, Profile, Site, State};
-use ondeck_report::wording::plain;
+use crate::profile::{Cause, Lock, Site, State};
 
 /// In the place of a stack that could not be recorded.
 pub(crate) const UNKNOWN: &str = "[unknown stack]";
@@ -122,20 +121,6 @@ pub(crate) fn with_rest(sites: &[Site], count: f64, ns: f64) -> Vec<Row> {
         rows.push(Row { place: Place::Without(UNKNOWN), count, ns });
     }
     rows
-}
-
-/// The functions of a place, the innermost first, each in one line; never none.
-pub(crate) fn functions(profile: &Profile, place: Place) -> Vec<String> {
-    let names: Vec<String> = match place {
-        Place::Stack(stack) => profile.frames_of(stack).map(|frame| plain(&frame.function)).collect(),
-        Place::Without(name) => vec![name.to_string()],
-    };
-    if names.is_empty() { vec![UNKNOWN.to_string()] } else { names }
-}
-
-/// Whether the name is that of a function, and does not stand in the place of one.
-pub(crate) fn is_function(name: &str) -> bool {
-    ![UNKNOWN, HANDING_ON].contains(&name)
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! What a profile says, in sentences that the terminal and the page share.
 
 use crate::names::{middle, shown};
-use crate::profile::{
-    Cause, Condition, Histogram, Lock, LockKind, ProcessEnd, Profile, Site, State, WaitKind, WaitObject,
-};
+use crate::profile::{Condition, Histogram, Lock, LockKind, ProcessEnd, Profile, Site, State, WaitKind};
 use crate::runtimes;
 use crate::symbols::NO_DEBUG_FILE;
 use crate::wrappers::Tops;
@@ -38,7 +36,7 @@ pub(crate) fn program(profile: &Profile) -> String {
 }
 
 /// The same of a command.
-pub(crate) fn program_of(command: &[String]) -> String {
+fn program_of(command: &[String]) -> String {
     let name = |path: &OsStr| path.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_owned();
     let mut words = command.iter().map(OsStr::new);
     let first = words.next().map(name).unwrap_or_default();
@@ -134,30 +132,6 @@ pub(crate) fn others<'p>(profile: &Profile, lock: &'p Lock) -> &'p [Site] {
 /// What stands above the [`others`] of locks.
 pub(crate) fn others_head(profile: &Profile) -> &'static str {
     if is_woken(profile) { "woken by" } else { "held meanwhile by" }
-}
-
-/// The causes of waiting in a few words each, with how much waiting they are.
-pub(crate) fn causes(profile: &Profile, causes: &[Cause]) -> BTreeMap<String, f64> {
-    let mut sums = BTreeMap::new();
-    for one in causes {
-        *sums.entry(cause(profile, one)).or_default() += one.ns;
-    }
-    sums
-}
-
-fn cause(profile: &Profile, cause: &Cause) -> String {
-    let other = match cause.other {
-        Some(WaitObject::Lock(index)) => profile.locks.get(index as usize).map(|lock| &lock.name),
-        Some(WaitObject::Condition(index)) => profile.conditions.get(index as usize).map(|one| &one.name),
-        None => None,
-    };
-    match (cause.state, other) {
-        (State::Blocked, _) if !cause.call.is_empty() => format!("blocked in {}", shown(&cause.call)),
-        (State::OtherLock, Some(name)) => format!("waiting for {}", shown(name)),
-        (State::Free, _) => "waking the next thread".to_owned(),
-        (State::Passing, _) => "passing it on".to_owned(),
-        (state, _) => state_of(state).to_owned(),
-    }
 }
 
 /// A state in a word or two.

@@ -1,10 +1,10 @@
 //! What is different between two files: only what chance does not explain.
 
 use super::answer::{Finding, SHOWN, close};
-use crate::compare::{ALPHA, Change, Comparison, compare};
+use crate::compare::{Change, Comparison, compare};
 use crate::inputs::Source;
 use crate::row::Metric;
-use crate::stats::rounds_needed;
+use crate::stats::{ALPHA, rounds_needed};
 use crate::wording::{counted, list_some, plain};
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 pub(super) fn changes(first: &Source, other: &Source) -> Option<(usize, Finding)> {
     let comparison = compare(&first.results.rows, &other.results.rows);
     let mut said: Vec<String> = comparison.warnings.iter().map(|warning| sentence(warning)).collect();
-    said.push(total(&comparison));
+    let counts = Counts::of(&comparison);
+    said.push(total(&counts));
     let groups = groups(&comparison);
     // Room is kept for what only one file has, which comes last.
     let room = SHOWN.saturating_sub(said.len());
@@ -24,46 +25,56 @@ pub(super) fn changes(first: &Source, other: &Source) -> Option<(usize, Finding)
         }
     }
     let question = format!("What changed from {} to {}?", first.label, other.label);
-    let n_common = comparison.tables.iter().map(|table| table.changes.len()).sum();
-    close(&question, said, n_hidden).map(|answer| (n_common, answer))
+    close(&question, said, n_hidden).map(|answer| (counts.n, answer))
 }
 
 /// How many figures changed from one file to the other, in one sentence; `None` if they have none in common.
 pub(super) fn total_of(first: &Source, other: &Source) -> Option<String> {
-    let comparison = compare(&first.results.rows, &other.results.rows);
-    let changes = || comparison.tables.iter().flat_map(|table| &table.changes);
-    let (n, n_able) = (changes().count(), changes().filter(|change| change.has_enough_rounds()).count());
-    if n == 0 {
-        return None;
-    }
+    let Counts { n, n_able, n_told, by_chance } = Counts::of(&compare(&first.results.rows, &other.results.rows));
     let from = format!("From {} to {}", first.label, other.label);
-    if n_able == 0 {
-        return Some(plain(&format!("{from}, no change can be told from noise: there are too few rounds.")));
-    }
-    let n_told = changes().filter(|change| change.is_significant()).count();
-    let by_chance = (n_able as f64 * ALPHA).ceil();
     let figures = counted(n, "figure");
-    Some(plain(&format!("{from}, {n_told} of {figures} changed; chance alone would change about {by_chance}.")))
+    match (n, n_able) {
+        (0, _) => None,
+        (_, 0) => Some(plain(&format!("{from}, no change can be told from noise: there are too few rounds."))),
+        _ => {
+            Some(plain(&format!("{from}, {n_told} of {figures} changed; chance alone would change about {by_chance}.")))
+        }
+    }
+}
+
+/// How many figures two files have in common, what could be told of them and what is, and what chance would tell.
+struct Counts {
+    n: usize,
+    n_able: usize,
+    n_told: usize,
+    by_chance: f64,
+}
+
+impl Counts {
+    fn of(comparison: &Comparison) -> Counts {
+        let count = |is_meant: fn(&Change) -> bool| {
+            comparison.tables.iter().flat_map(|table| &table.changes).filter(|change| is_meant(change)).count()
+        };
+        let n_able = count(Change::has_enough_rounds);
+        let by_chance = (n_able as f64 * ALPHA).ceil();
+        Counts { n: count(|_| true), n_able, n_told: count(Change::is_significant), by_chance }
+    }
 }
 
 /// How many figures differ, and how many would if nothing had changed.
-fn total(comparison: &Comparison) -> String {
-    let changes = || comparison.tables.iter().flat_map(|table| &table.changes);
-    let n = changes().count();
-    let n_able = changes().filter(|change| change.has_enough_rounds()).count();
-    if n == 0 {
+fn total(counts: &Counts) -> String {
+    let Counts { n, n_able, n_told, by_chance } = counts;
+    if *n == 0 {
         return "The two files have no figure in common to compare.".to_string();
     }
-    if n_able == 0 {
-        let needed = rounds_needed(ALPHA);
+    let figures = counted(*n, "figure");
+    if *n_able == 0 {
+        let needed = rounds_needed(1);
         return format!(
-            "No difference can show in {}: each file needs {needed} or more rounds (--rounds {needed}).",
-            counted(n, "figure")
+            "No difference can show in {figures}: each file needs {needed} or more rounds (--rounds {needed})."
         );
     }
-    let n_told = changes().filter(|change| change.is_significant()).count();
-    let by_chance = (n_able as f64 * ALPHA).ceil();
-    let (figures, differ) = (counted(n, "figure"), if n_told == 1 { "differs" } else { "differ" });
+    let differ = if *n_told == 1 { "differs" } else { "differ" };
     format!(
         "Of {figures} in both files, {n_told} {differ} (p <= {ALPHA}). If nothing had changed, chance alone would make \
          about {by_chance} differ."

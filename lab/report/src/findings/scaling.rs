@@ -1,7 +1,7 @@
 //! Who keeps the speed of one thread, and who collapses.
 
 use super::answer::{NAMED_LOCKS, UNKNOWN, numbers};
-use crate::board::{Board, Ratio, Setting};
+use crate::board::{Board, Setting, Spread};
 use crate::row::main_metric;
 use crate::wording::{list_some, threads, times};
 
@@ -29,18 +29,18 @@ pub(super) fn kept(board: &Board) -> Vec<String> {
 struct ScalingCurve<'a> {
     lock: &'a str,
     /// Numbers of threads above 1, ascending, with the part of one thread's throughput.
-    points: Vec<(u32, Ratio)>,
+    points: Vec<(u32, Spread)>,
 }
 
 impl ScalingCurve<'_> {
-    fn lowest(&self) -> (u32, Ratio) {
-        let by_median = |a: &(u32, Ratio), b: &(u32, Ratio)| a.1.median.total_cmp(&b.1.median);
+    fn lowest(&self) -> (u32, Spread) {
+        let by_median = |a: &(u32, Spread), b: &(u32, Spread)| a.1.median.total_cmp(&b.1.median);
         self.points.iter().copied().min_by(by_median).expect("a course has a point")
     }
 
     /// The rounds' range where it lies on both sides of a bound that decides what is said.
     fn doubt(&self) -> String {
-        let Ratio { low, high, .. } = self.lowest().1;
+        let Spread { low, high, .. } = self.lowest().1;
         let is_crossed = [COLLAPSED_BELOW, KEEPS_FROM].iter().any(|bound| (low..high).contains(bound));
         if is_crossed { format!("; in rounds {} to {}", times(low), times(high)) } else { String::new() }
     }
@@ -61,7 +61,7 @@ impl ScalingCurve<'_> {
 
     /// "pthread from 4 threads on (down to 0.19)"; `None` if it does not collapse.
     fn collapse(&self) -> Option<String> {
-        let is_low = |point: &&(u32, Ratio)| point.1.median < COLLAPSED_BELOW;
+        let is_low = |point: &&(u32, Spread)| point.1.median < COLLAPSED_BELOW;
         let low: Vec<u32> = self.points.iter().filter(is_low).map(|point| point.0).collect();
         let first = *low.first()?;
         let stays = self.points.iter().filter(|point| point.0 >= first).count() == low.len();

@@ -2,7 +2,7 @@
 
 use super::answer::{NAMED_LOCKS, numbers};
 use crate::FLAGSHIP;
-use crate::board::{Board, Ratio, Setting};
+use crate::board::{Board, Setting, Spread};
 use crate::row::main_metric;
 use crate::stats::geometric_mean;
 use crate::wording::{counted, duration_ns, list_some, threads, times};
@@ -31,7 +31,7 @@ pub(super) fn fastest(board: &Board) -> Vec<String> {
 
 /// The flagship beside the best peer of each row.
 fn against_peers(board: &Board) -> Option<String> {
-    let mut cells: Vec<(&Setting, &str, Ratio)> = Vec::new();
+    let mut cells: Vec<(&Setting, &str, Spread)> = Vec::new();
     for setting in &board.settings {
         let Some(peer) = board.best(setting, |lock| board.is_peer(lock)) else { continue };
         if let Some(ratio) = board.ratio((setting, FLAGSHIP), (setting, peer)) {
@@ -86,10 +86,10 @@ fn time_of_one(board: &Board, setting: &Setting) -> Option<String> {
 pub(super) fn recovery(board: &Board) -> Option<String> {
     let phase = |name: &str| board.settings.iter().find(|setting| setting.workload == name);
     let (before, after) = (phase("spike/before")?, phase("spike/after")?);
-    let ratios: Vec<(&String, Ratio)> =
+    let ratios: Vec<(&String, Spread)> =
         board.locks.iter().filter_map(|lock| Some((lock, board.ratio((after, lock), (before, lock))?))).collect();
-    let is_untold = |ratio: &Ratio| ratio.rounds > 1 && !ratio.is_clear();
-    let text = |(lock, ratio): &(&String, Ratio)| format!("{lock} {}", times(ratio.median));
+    let is_untold = |ratio: &Spread| ratio.rounds > 1 && !ratio.is_clear();
+    let text = |(lock, ratio): &(&String, Spread)| format!("{lock} {}", times(ratio.median));
     let of = |untold: bool| {
         let named: Vec<String> = ratios.iter().filter(|(_, ratio)| is_untold(ratio) == untold).map(text).collect();
         (!named.is_empty()).then(|| list_some(&named, NAMED_LOCKS))
@@ -112,14 +112,14 @@ pub(super) struct Lead<'a> {
     /// Locks that the rounds do not agree are behind the best.
     pub(super) level: Vec<&'a str>,
     /// The best of those that are behind, and how many times as good the best is.
-    pub(super) next: Option<(&'a str, Ratio)>,
+    pub(super) next: Option<(&'a str, Spread)>,
 }
 
 impl<'a> Lead<'a> {
     /// `None` where no two locks can be compared.
     pub(super) fn of(board: &'a Board, setting: &'a Setting) -> Option<Self> {
         let best = board.best(setting, |_| true)?;
-        let (mut level, mut next) = (Vec::new(), None::<(&str, Ratio)>);
+        let (mut level, mut next) = (Vec::new(), None::<(&str, Spread)>);
         for lock in board.locks_in(setting).into_iter().filter(|lock| *lock != best) {
             let Some(ratio) = board.ratio((setting, best), (setting, lock)) else { continue };
             let is_behind = if ratio.rounds == 1 { ratio.median > 1.0 } else { ratio.is_clear() && ratio.low > 1.0 };

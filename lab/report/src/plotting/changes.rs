@@ -144,7 +144,7 @@ pub(super) fn told(topic: &Topic, courses: &[&Curve], name: impl Fn(&Curve) -> S
         said.push(format!("Perhaps only noise (p > 0.05): {}.", list(&untold)));
     }
     if is_short {
-        said.push(format!("Where a file has fewer than {} rounds, no difference can show.", rounds_needed(0.05)));
+        said.push(format!("Where a file has fewer than {} rounds, no difference can show.", rounds_needed(1)));
     }
     said.extend(machines.map(|(old, new)| format!("The machines differ: {old} and {new}.")));
     said

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Results before the change: a CSV or JSON file, or a profile
+    /// Results before the change: a CSV or JSON file, or a profile in JSON
     ///
-    /// Result files come from `ondeck bench --out` or `ondeck sim --out`. Profiles come from `ondeck profile`: the file
-    /// of --output, or of --format json.
+    /// Result files come from `ondeck bench --out` or `ondeck sim --out`. A profile comes from `ondeck profile --format
+    /// json --out FILE`.
     pub(crate) old: PathBuf,
     /// Results after the change (a profile if OLD is one)
     pub(crate) new: PathBuf,
@@ -19,13 +19,6 @@ pub(crate) struct CompareArgs {
     /// for result files. It does not accept profiles.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Option<FailOn>,
-
-    /// Also write a page with differential flame graphs: one HTML file, or - for standard output
-    ///
-    /// Red functions have more waiting in NEW than in OLD, blue ones less. The tables are below the graphs. This flag is
-    /// for profiles. For result files, use `ondeck report OLD NEW --output PAGE.html`.
-    #[arg(long, value_name = "PAGE.html")]
-    pub(crate) report: Option<PathBuf>,
 }
 
 /// What makes `compare` fail.

@@ -2,6 +2,7 @@
 
 mod input;
 mod metric;
+mod output;
 mod results;
 mod words;
 
@@ -12,8 +13,9 @@ use crate::terminal::{as_typed, print, progress_bar, say, width};
 use indicatif::ProgressBar;
 use input::Input;
 use metric::{Metric, MetricValues};
-use ondeck_launch::{Launch, give_own_number};
-use ondeck_rounds::{FinishedProcess, Round, RunFailure, RunningProcess, difference, order};
+use ondeck_launch::{ChildProcess, FinishedProcess, Launch, RunFailure, give_own_number};
+use ondeck_report::stats::Round;
+use output::difference;
 use results::{Kind, OutputDifferences, RUNS, Results, STREAMS};
 use std::fs::{self, File};
 use std::io::{self, BufReader};
@@ -89,7 +91,8 @@ impl Trial<'_> {
         let mut first: Option<FinishedProcess> = None;
         for round in 0..n_rounds {
             let (mut ended, mut numbers) = ([None; RUNS.len()], [0.0; RUNS.len()]);
-            for run in order(RUNS.len(), round) {
+            // In three rounds each has each place once.
+            for run in (0..RUNS.len()).map(|place| (place + round) % RUNS.len()) {
                 let kind = RUNS[run];
                 self.bar.set_message(format!("round {} of {n_rounds}, {}'s locks", round + 1, kind.name()));
                 let this = self.one(kind, first.as_ref())?;
@@ -107,7 +110,7 @@ impl Trial<'_> {
                 Round { before: [one, other], after }
             };
             results.wall.push(of(|ended| ended.seconds));
-            results.cpu.push(of(|ended| ended.usage.cpu_s));
+            results.cpu.push(of(|ended| ended.cpu_s));
             if let Some(measured) = &mut results.metric {
                 let [one, after, other] = numbers;
                 measured.rounds.push(Round { before: [one, other], after });
@@ -137,7 +140,7 @@ impl Trial<'_> {
         let input = self.input.again().map_err(|error| Exit::Usage(format!("standard input: {error}")))?;
         command.stdin(input).stdout(file("out")?).stderr(file("err")?);
         let own_number = |command: &mut Command| give_own_number(command, &self.launch.command[0]);
-        let running = RunningProcess::start_with(&mut command, libc::SIGKILL, own_number);
+        let running = ChildProcess::start_with(&mut command, libc::SIGKILL, own_number);
         let running = running.map_err(|error| Exit::OfProgram(words.not_started(&error), 126))?;
         // A program that hangs with the other locks must not hang this one.
         let limit =

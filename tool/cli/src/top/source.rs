@@ -5,10 +5,9 @@ use crate::exit::Exit;
 use crate::profile::kernel::{self, Life, command_of};
 use crate::profile::running::{NotBegun, RecordedProcesses};
 use crate::profile::{Directory, begun, directory, exit_code, not_recorded, now_ns};
-use ondeck_launch::{give_own_number, prepare};
+use ondeck_launch::{ChildProcess, give_own_number, prepare};
 use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
 use ondeck_report::output::OutFile;
-use ondeck_rounds::RunningProcess;
 use std::io::IsTerminal;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -34,7 +33,7 @@ pub(super) trait Source {
 /// A program that was started here, and records.
 pub(super) struct Program {
     name: String,
-    running: RunningProcess,
+    running: ChildProcess,
     collector: Collector,
     is_stopped: bool,
     /// Removed when all is over.
@@ -50,7 +49,7 @@ impl Program {
         let run = begun(&args.command);
         let name = run.command.first().cloned().unwrap_or_default();
         let own_number = |command: &mut Command| give_own_number(command, &args.command[0]);
-        let running = RunningProcess::start_with(&mut command, libc::SIGKILL, own_number);
+        let running = ChildProcess::start_with(&mut command, libc::SIGKILL, own_number);
         let running = running.map_err(|error| Exit::OfProgram(format!("{name}: {error}"), 126))?;
         let mut collector = Collector::new(directory.path(), run);
         collector.begins_with(running.pid().unsigned_abs(), false);

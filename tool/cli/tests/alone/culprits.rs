@@ -4,7 +4,7 @@
 use crate::alone;
 use crate::support::programs::{compiled, library, may_trace, source};
 use crate::support::{n_in_futex, ondeck, recording_example, until};
-use ondeck_rounds::RunningProcess;
+use ondeck_launch::ChildProcess;
 use std::process::{Command, Stdio};
 
 /// The program, its case, and what is said of it, in this order.
@@ -100,7 +100,7 @@ fn a_process_that_hangs_already_is_told_of() {
     {
         let mut hangs = Command::new(&program);
         hangs.arg(case).env("LD_PRELOAD", preloaded).stdout(Stdio::null());
-        let hangs = RunningProcess::start(&mut hangs, libc::SIGKILL).unwrap();
+        let hangs = ChildProcess::start(&mut hangs, libc::SIGKILL).unwrap();
         until("all of its threads that will wait do", || n_in_futex(hangs.pid()) >= n_waiting);
         let run = ondeck(&["profile", "--pid", &hangs.pid().to_string(), "--for", "1200ms"]);
         let after = run.stderr.split_once('\n').map_or("", |(_, after)| after);

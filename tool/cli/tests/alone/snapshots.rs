@@ -4,7 +4,7 @@
 use crate::alone;
 use crate::support::programs::{compiled, may_trace, profile_in};
 use crate::support::{Scratch, ondeck};
-use ondeck_rounds::RunningProcess;
+use ondeck_launch::ChildProcess;
 use std::process::Command;
 
 /// The first time, names take a second, as the files are read.
@@ -16,7 +16,7 @@ fn nothing_is_missed_while_a_snapshot_gets_its_names() {
     let _cores = alone();
     let scratch = Scratch::new();
     let json = scratch.path("profile.json");
-    let busy = RunningProcess::start(&mut Command::new(compiled("busy.c", &[])), libc::SIGKILL).unwrap();
+    let busy = ChildProcess::start(&mut Command::new(compiled("busy.c", &[])), libc::SIGKILL).unwrap();
     let pid = busy.pid().to_string();
     let flags = ["--format", "json", "--out", &json, "--pid", &pid, "--for", "1500ms", "--every", "500ms"];
     let run = ondeck(&[&["profile"], &flags[..]].concat());

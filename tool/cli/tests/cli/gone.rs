@@ -4,8 +4,8 @@
 use crate::kernel::{has, leads_to};
 use crate::support::programs::{compiled, may_trace, own_copy, profile_in, profiled, recorded};
 use crate::support::{Scratch, ondeck};
+use ondeck_launch::ChildProcess;
 use ondeck_profile::{Profile, WaitKind};
-use ondeck_rounds::RunningProcess;
 use std::process::Command;
 
 fn assert_named(profile: &Profile) {
@@ -16,8 +16,8 @@ fn assert_named(profile: &Profile) {
 }
 
 /// A process that ends with the test.
-fn guest(program: &str, arguments: &[&str]) -> RunningProcess {
-    let guest = RunningProcess::start(Command::new(program).args(arguments), libc::SIGKILL).unwrap();
+fn guest(program: &str, arguments: &[&str]) -> ChildProcess {
+    let guest = ChildProcess::start(Command::new(program).args(arguments), libc::SIGKILL).unwrap();
     // Both of its threads run by then.
     std::thread::sleep(std::time::Duration::from_millis(100));
     guest

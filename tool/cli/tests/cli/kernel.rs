@@ -7,8 +7,8 @@ use crate::support::programs::{compiled, library, may_trace, profiled, skipped, 
 use crate::support::{
     Scratch, command, failed, full_pipe, ondeck, refused, run, signal, takes, until, until_it_writes,
 };
+use ondeck_launch::ChildProcess;
 use ondeck_profile::{LockKind, Profile, WaitKind};
-use ondeck_rounds::RunningProcess;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -338,7 +338,7 @@ fn a_second_signal_ends_what_is_still_to_be_written() {
         return;
     }
     let mut guest = Command::new(compiled("waits.c", &[]));
-    let guest = RunningProcess::start(guest.arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
+    let guest = ChildProcess::start(guest.arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
     let pid = guest.pid().to_string();
     for (arguments, number) in [(&["profile", "--format", "json"][..], libc::SIGINT), (&["top"], libc::SIGTERM)] {
         // Nobody reads what is written at the end.

@@ -3,8 +3,8 @@
 
 use crate::support::programs::{compiled, library, profile_in, profiled, recorded};
 use crate::support::{Scratch, ondeck, recording_example};
+use ondeck_launch::ChildProcess;
 use ondeck_profile::{LockOrder, Profile};
-use ondeck_rounds::RunningProcess;
 use std::process::Command;
 
 /// The locks of each circle, in order, and whether they were the same ones.
@@ -166,7 +166,7 @@ fn nothing_is_told_unless_it_is_asked_for() {
 fn the_order_of_a_running_process_is_told() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ondeck"));
     command.args(["run", "--library", library(), "--", &compiled("order.c", &[]), "pair", "20000"]);
-    let guest = RunningProcess::start(&mut command, libc::SIGKILL).unwrap();
+    let guest = ChildProcess::start(&mut command, libc::SIGKILL).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(500));
     let pid = guest.pid().to_string();
     // The first recording leaves threads that count.

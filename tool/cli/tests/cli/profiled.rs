@@ -84,7 +84,7 @@ fn all_that_was_asked_for_is_written() {
         let text = String::from_utf8_lossy(&content);
         assert!(words.iter().all(|word| text.contains(word)), "{file}");
     }
-    let compared = done(&["compare", pprof, json]);
+    let compared = done(&["compare", json, json]);
     assert!(compared.stdout.contains("held"), "{}", compared.stdout);
 }
 

@@ -3,7 +3,7 @@
 
 use crate::support::programs::{compiled, library, own_copy};
 use crate::support::{self, Scratch, command, failed, n_in_futex, ondeck, takes, until};
-use ondeck_rounds::RunningProcess;
+use ondeck_launch::ChildProcess;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -172,8 +172,7 @@ fn a_process_that_runs_already_is_seen_and_runs_on() {
     }
     let scratch = Scratch::new();
     let program = own_copy(&scratch, &compiled("waits.c", &[]));
-    let guest =
-        RunningProcess::start(Command::new(&program).arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
+    let guest = ChildProcess::start(Command::new(&program).arg("600000").stdout(Stdio::null()), libc::SIGKILL).unwrap();
     let top = ["top", "--pid", &guest.pid().to_string()];
     let mut child = command(&top).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());

@@ -2,7 +2,7 @@
 
 use super::charges::Charges;
 use super::holders::Shares;
-use crate::profile::{Bar, Condition, Histogram, Lock, Noise, Site, Timeline};
+use crate::profile::{Bar, Condition, Histogram, Lock, Site, Timeline};
 use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
 use ondeck_record::stats::WaitingThread;
@@ -19,8 +19,6 @@ const fn is_wait(what: u32) -> bool {
 pub(crate) struct Account {
     pub(crate) waits: Durations,
     pub(crate) holds: Durations,
-    /// Of the waits.
-    sampling: Noise,
     pub(crate) over_time: OverTime,
     /// Those that waited, and those that came without waiting.
     pub(crate) threads: BTreeSet<u32>,
@@ -141,7 +139,6 @@ impl Account {
     }
 
     fn place_wait(&mut self, thread: u32, end: u64, ns: u64, weight: f64) {
-        self.sampling.add(Noise::of_equal(weight * (weight - 1.0), ns as f64));
         self.over_time.add(end, ns, weight);
         self.threads.insert(thread);
     }
@@ -150,7 +147,6 @@ impl Account {
     pub(crate) fn merge(&mut self, other: &Account, mut number: impl FnMut(u32) -> u32) {
         self.waits.merge(&other.waits);
         self.holds.merge(&other.holds);
-        self.sampling.add(other.sampling);
         self.over_time.merge(&other.over_time);
         self.threads.extend(&other.threads);
         self.most_waiting = self.most_waiting.max(other.most_waiting);
@@ -180,7 +176,6 @@ impl Account {
             wait_ns: self.waits.sum.ns,
             longest_ns: self.waits.longest_ns,
             wait_histogram: self.waits.lengths.clone(),
-            sampling: Some(self.sampling),
             threads: self.threads.len() as u32,
             most_waiting: self.most_waiting,
             timeline: self.over_time.timeline(slice_ns),
@@ -409,21 +404,6 @@ mod tests {
             assert_eq!(one.timeline(20 * ms).amounts[0..2], [30.0e6, 20.0e6]);
             assert_eq!(one.timeline(20 * ms).amounts.len(), 750);
         }
-    }
-
-    /// A wait of each of four such was recorded: the number of four that stands for it has a variance of 4 · 3.
-    #[test]
-    fn waits_that_stand_for_others_make_sums_uncertain() {
-        let mut account = Account::default();
-        account.add_wait(1, 1_000_000, 500);
-        assert_eq!(account.lock(1).sampling, Some(Noise::default()));
-        account.place_wait(1, 1_000_000, 10, 4.0);
-        let noise = Noise { counts: 12.0, lengths: 120.0, squares: 1200.0 };
-        assert_eq!(account.lock(1).sampling, Some(noise));
-        let mut both = Account::default();
-        both.merge(&account, |stack| stack);
-        both.merge(&account, |stack| stack);
-        assert_eq!(both.lock(1).sampling.map(|both| both.counts), Some(24.0));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Stacks that begin alike, laid over each other.
 
-use crate::names::{brief, shown};
+use crate::names::shown;
 use crate::profile::{Profile, State};
-use crate::rows::{HANDING_ON, Place, Side, charges, is_function};
+use crate::rows::{HANDING_ON, Place, Side, charges};
 use crate::words::{is_woken, waited};
 use crate::wrappers::{NO_STACK, Tops};
 use indexmap::IndexSet;
@@ -59,8 +59,6 @@ pub(crate) struct Block {
     pub(crate) count: f64,
     /// What of it is in each [`State`], in ns; nothing where that is not asked.
     pub(crate) causes: Causes,
-    /// In a comparison, how wide it is in the other run.
-    pub(crate) other: f64,
 }
 
 /// Times by [`State`], as in [`State::ALL`].
@@ -72,14 +70,12 @@ pub(crate) struct Amounts {
     pub(crate) ns: f64,
     pub(crate) count: f64,
     pub(crate) causes: Causes,
-    pub(crate) other: f64,
 }
 
 impl Amounts {
     fn add(&mut self, more: &Amounts) {
         self.ns += more.ns;
         self.count += more.count;
-        self.other += more.other;
         self.causes.iter_mut().zip(more.causes).for_each(|(sum, ns)| *sum += ns);
     }
 
@@ -115,15 +111,6 @@ impl Labels {
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Label> {
         self.all.iter()
-    }
-
-    /// A function of which no more is known than its name, or what stands in the place of one.
-    pub(crate) fn named(&mut self, function: &str) -> usize {
-        if !is_function(function) {
-            return self.plain(function, Kind::Rest);
-        }
-        let (name, brief) = (shown(function), shown(&brief(function)));
-        self.all.insert_full(Label { name, brief, module: String::new(), kind: Kind::Function }).0
     }
 
     pub(crate) fn plain(&mut self, name: &str, kind: Kind) -> usize {
@@ -187,11 +174,6 @@ impl Tree {
         }
     }
 
-    /// How much the frame differs most whose width differs most from that in the other run.
-    pub(crate) fn largest_difference(&self) -> f64 {
-        self.nodes.iter().map(|node| (node.amounts.ns - node.amounts.other).abs()).fold(0.0, f64::max)
-    }
-
     fn ns(&self, node: usize) -> f64 {
         self.nodes[node].amounts.ns
     }
@@ -205,17 +187,15 @@ impl Tree {
         crowded.max(self.ns(0) * detail.least)
     }
 
-    /// The blocks from the root on, widest first; those that are too narrow, side by side as one. Frames that only the other
-    /// run has are left out.
+    /// The blocks from the root on, widest first; those that are too narrow, side by side as one.
     pub(crate) fn blocks(mut self, labels: &mut Labels, detail: Detail) -> Vec<Block> {
         let least = self.least(detail);
         let mut blocks = Vec::new();
         let mut open = vec![(0usize, 0u32, 0.0)];
         while let Some((node, level, from)) = open.pop() {
-            let Node { label, amounts: Amounts { ns, count, causes, other }, .. } = self.nodes[node];
-            blocks.push(Block { label, level, from, ns, count, causes, other });
+            let Node { label, amounts: Amounts { ns, count, causes }, .. } = self.nodes[node];
+            blocks.push(Block { label, level, from, ns, count, causes });
             let mut children = std::mem::take(&mut self.nodes[node].children);
-            children.retain(|child| self.ns(*child) > 0.0);
             let by_width = |one: &usize, other: &usize| {
                 let name = |node: usize| &labels.get(self.nodes[node].label).name;
                 self.ns(*other).total_cmp(&self.ns(*one)).then_with(|| name(*one).cmp(name(*other)))

@@ -1,9 +1,8 @@
 //! The file in the hands of the real pprof, which comes with Go.
 
 use super::write;
-use crate::profile::Lock;
-use crate::read_profile;
-use crate::rows::{Row, Side, functions, of_side, of_takers, with_rest};
+use crate::profile::{Lock, Profile};
+use crate::rows::{Place, Row, Side, UNKNOWN, of_side, of_takers, with_rest};
 use crate::sample::toy;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,6 +48,15 @@ fn top(directory: &Path, sample_type: &str) -> BTreeMap<String, (i64, i64)> {
         (name, (number(words[0]), number(words[3])))
     };
     text.lines().skip_while(|line| !line.trim().starts_with("flat")).skip(1).map(row).collect()
+}
+
+/// The functions of a place, the innermost first; never none.
+fn functions(profile: &Profile, place: Place) -> Vec<String> {
+    let names: Vec<String> = match place {
+        Place::Stack(stack) => profile.frames_of(stack).map(|frame| frame.function.clone()).collect(),
+        Place::Without(name) => vec![name.to_owned()],
+    };
+    if names.is_empty() { vec![UNKNOWN.to_owned()] } else { names }
 }
 
 /// The same of the profile itself.
@@ -104,24 +112,4 @@ fn pprof_knows_callers_lines_and_labels() {
     );
     let comments = ["Command: ./server --port '80 80'", "Rate: 1 of 16", "Not recorded: samples 5, stacks 1"];
     has(&["-top"], &comments);
-}
-
-/// What pprof makes of our files is still ours.
-#[test]
-#[ignore = "needs Go: cargo test -p ondeck-profile --lib pprof::go -- --ignored"]
-fn what_pprof_writes_is_read() {
-    let scratch = tempfile::tempdir().unwrap();
-    pprof(scratch.path(), &["-proto", "-output=joined.pb.gz", "toy.pb.gz"]);
-    pprof(scratch.path(), &["-proto", "-output=one.pb.gz", "-tagfocus=lock=LOGGER"]);
-    let [toy, joined, one] = ["toy", "joined", "one"].map(|name| {
-        let path = scratch.path().join(name).with_extension("pb.gz");
-        read_profile(&path).unwrap()
-    });
-    assert_eq!((joined.seconds, joined.locks.len()), (2.0 * toy.seconds, 3));
-    for lock in &toy.locks {
-        let twice = joined.locks.iter().find(|other| other.name == lock.name).unwrap();
-        assert_eq!((twice.waits, twice.wait_ns), (2.0 * lock.waits, 2.0 * lock.wait_ns), "{}", lock.name);
-    }
-    let waited: Vec<&str> = one.locks.iter().filter(|lock| lock.waits > 0.0).map(|lock| lock.name.as_str()).collect();
-    assert_eq!(waited, ["LOGGER"]);
 }

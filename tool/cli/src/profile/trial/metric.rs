@@ -1,8 +1,8 @@
 //! `--metric`: a number that a program prints, for programs whose run time says nothing.
 
 use crate::args::TrialArgs;
+use ondeck_report::stats::{Comparison, Outcome, Round, compare_rounds};
 use ondeck_report::wording::{plain, three_digits};
-use ondeck_rounds::{Comparison, Outcome, Round, compare};
 use regex_lite::{Captures, Match, Regex};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -78,7 +78,7 @@ impl Number {
 impl MetricValues {
     /// What the rounds say. `Faster` stands for better here.
     pub(super) fn compared(&self) -> Option<Comparison> {
-        let mut compared = compare(&self.rounds, 0.0)?;
+        let mut compared = compare_rounds(&self.rounds, 0.0)?;
         compared.outcome = match compared.outcome {
             Outcome::Faster if !self.is_less_better => Outcome::Slower,
             Outcome::Slower if !self.is_less_better => Outcome::Faster,

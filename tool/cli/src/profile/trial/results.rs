@@ -1,7 +1,8 @@
 //! What the runs have shown.
 
 use super::metric::MetricValues;
-use ondeck_rounds::{Difference, Round};
+use super::output::Difference;
+use ondeck_report::stats::Round;
 
 /// Whose locks a run has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,12 @@ mod metric;
 mod parts;
 
 use super::metric::{Metric, MetricValues};
+use super::output::Difference;
 use super::results::{Kind, OutputDifferences, RUNS, Results, STREAMS};
 pub(super) use metric::NoNumber;
+use ondeck_report::stats::{Comparison, Outcome, Round, compare_rounds, quantile, rounds_needed};
 use ondeck_report::wording::{percent, plain, quoted, run_time, times, wrap};
 use ondeck_report::{Grid, wording};
-use ondeck_rounds::{Comparison, Difference, Outcome, ROUNDS_NEEDED, Round, compare};
 use parts::{last_line, program, seconds};
 use std::ffi::OsString;
 use std::io;
@@ -43,21 +44,31 @@ impl TrialReport<'_> {
     /// Verdict, table, notes and what to do next.
     pub(super) fn text(&self, width: usize) -> String {
         let Results { wall, cpu, metric, .. } = self.results;
-        let (Some(wall_s), Some(cpu_s)) = (compare(wall, START_S), compare(cpu, START_S)) else { return String::new() };
+        let [Some(wall_s), Some(cpu_s)] = [wall, cpu].map(|rounds| compare_rounds(rounds, START_S)) else {
+            return String::new();
+        };
         let measured = metric.as_ref().and_then(|measured| Some((measured, measured.compared()?)));
         let (first, judged) = match &measured {
             Some((measured, compared)) => (measured.verdict(&program(self.command), compared), compared),
             None => (self.verdict(&wall_s), &wall_s),
         };
         let mut text = wrap("", &first, width);
-        let run_time = measured.as_ref().and_then(|_| metric::run_time_sentence(&wall_s));
-        for sentence in run_time.into_iter().chain(cpu_sentence(&cpu_s)) {
+        // A program that was thought to run for a fixed time may do more or less work with other locks.
+        let run_time = measured.as_ref().and_then(|_| change_sentence(["Its run time changed"; 2], &wall_s));
+        let cpu_time = change_sentence(["It used less CPU time", "It used more CPU time"], &cpu_s);
+        for sentence in run_time.into_iter().chain(cpu_time) {
             text += &wrap("", &sentence, width);
         }
-        let grid = match &measured {
-            Some((measured, compared)) => measured.table(compared, &wall_s, &cpu_s),
-            None => table(wall, cpu, &wall_s, &cpu_s),
-        };
+        let shown = |value: f64| metric.as_ref().map_or_else(String::new, |measured| measured.shown(value));
+        let has_range = measured.is_none();
+        let mut columns = vec![
+            Column { head: "run time", rounds: wall, text: &seconds, has_range },
+            Column { head: "CPU time", rounds: cpu, text: &seconds, has_range },
+        ];
+        if let Some(measured) = metric {
+            columns.insert(0, Column { head: "metric", rounds: &measured.rounds, text: &shown, has_range: true });
+        }
+        let grid = table(&columns);
         text += &format!("\n{}\n", grid.render(width));
         for note in self.notes(&wall_s) {
             text += &wrap("", &note, width);
@@ -70,26 +81,13 @@ impl TrialReport<'_> {
 
     fn verdict(&self, wall: &Comparison) -> String {
         let (name, ratio) = (program(self.command), times(wall.ratio()));
-        let (before, after, own) = (seconds(wall.before), seconds(wall.after), percent(wall.own));
-        let noise = format!("Two runs with glibc's locks differ by {own}.");
-        match wall.outcome {
-            Outcome::Faster => {
-                format!(
-                    "Faster: ondeck's locks made {name} {ratio} times as fast ({after} instead of {before}). {noise}"
-                )
-            }
-            Outcome::Slower => {
-                format!(
-                    "Slower: with ondeck's locks {name} took {ratio} times as long ({after} instead of {before}). {noise}"
-                )
-            }
-            Outcome::Same => format!(
-                "No difference beyond the noise: {name} took {after} with ondeck's locks and {before} with glibc's. {noise}"
-            ),
-            Outcome::TooFew => format!(
-                "Too few rounds to tell: {name} took {after} with ondeck's locks and {before} with glibc's. {noise}"
-            ),
-        }
+        let (before, after) = (seconds(wall.before), seconds(wall.after));
+        verdict(
+            wall,
+            &format!("Faster: ondeck's locks made {name} {ratio} times as fast ({after} instead of {before})."),
+            &format!("Slower: with ondeck's locks {name} took {ratio} times as long ({after} instead of {before})."),
+            &format!("{name} took {after} with ondeck's locks and {before} with glibc's."),
+        )
     }
 
     fn notes(&self, wall: &Comparison) -> Vec<String> {
@@ -148,7 +146,7 @@ impl TrialReport<'_> {
         };
         match judged.outcome {
             Outcome::Faster => format!("\nNext, run it with ondeck's locks:\nondeck run {rest}"),
-            Outcome::TooFew => format!("\nNext, run more rounds:\n{}", more_rounds(ROUNDS_NEEDED)),
+            Outcome::TooFew => format!("\nNext, run more rounds:\n{}", more_rounds(rounds_needed(2))),
             Outcome::Same if is_short => String::new(),
             Outcome::Same if judged.own > NOISY => {
                 let text = "Runs with the same locks differ so much that a smaller difference does not show. Run more rounds, \
@@ -194,29 +192,55 @@ fn where_it_differs(stream: &str, difference: &Difference, kinds: [&str; 2]) -> 
     format!("The first difference is in line {} of {stream}: {one} {first}, {other} {second}.", difference.line)
 }
 
-fn cpu_sentence(cpu: &Comparison) -> Option<String> {
-    let (before, after) = (seconds(cpu.before), seconds(cpu.after));
-    match cpu.outcome {
-        Outcome::Faster => Some(format!("It used less CPU time: {after} instead of {before}.")),
-        Outcome::Slower => Some(format!("It used more CPU time: {after} instead of {before}.")),
-        Outcome::Same | Outcome::TooFew => None,
-    }
+/// The first sentences: what is better or worse beyond chance, or `both` where nothing is.
+fn verdict(compared: &Comparison, better: &str, worse: &str, both: &str) -> String {
+    let said = match compared.outcome {
+        Outcome::Faster => better.to_owned(),
+        Outcome::Slower => worse.to_owned(),
+        Outcome::Same => format!("No difference beyond the noise: {both}"),
+        Outcome::TooFew => format!("Too few rounds to tell: {both}"),
+    };
+    format!("{said} Two runs with glibc's locks differ by {}.", percent(compared.own))
 }
 
-fn table(wall: &[Round], cpu: &[Round], wall_s: &Comparison, cpu_s: &Comparison) -> Grid {
-    let mut grid = Grid::new(["lock"], ["runs", "run time", "least", "most", "CPU time", "least", "most"]);
-    let before = |rounds: &[Round]| rounds.iter().flat_map(|round| round.before).collect::<Vec<f64>>();
-    let after = |rounds: &[Round]| rounds.iter().map(|round| round.after).collect::<Vec<f64>>();
-    let cells = |median: f64, values: &[f64]| {
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        [median, least, values.iter().copied().fold(0.0, f64::max)].map(seconds)
+/// What a time is now instead of before, if that is more than chance. It begins by whether it is less or more.
+fn change_sentence([less, more]: [&str; 2], time: &Comparison) -> Option<String> {
+    let what = match time.outcome {
+        Outcome::Faster => less,
+        Outcome::Slower => more,
+        Outcome::Same | Outcome::TooFew => return None,
     };
-    for (kind, wall, wall_median, cpu, cpu_median) in [
-        (Kind::Glibc, before(wall), wall_s.before, before(cpu), cpu_s.before),
-        (Kind::Ondeck, after(wall), wall_s.after, after(cpu), cpu_s.after),
-    ] {
-        let first = [kind.name().to_owned(), wall.len().to_string()];
-        grid.row(first.into_iter().chain(cells(wall_median, &wall)).chain(cells(cpu_median, &cpu)));
+    Some(format!("{what}: {} instead of {}.", seconds(time.after), seconds(time.before)))
+}
+
+/// A figure of the table, with its least and its most if it has a range.
+struct Column<'a> {
+    head: &'a str,
+    rounds: &'a [Round],
+    text: &'a dyn Fn(f64) -> String,
+    has_range: bool,
+}
+
+/// A row for each kind of locks, with the medians of its runs.
+fn table(columns: &[Column]) -> Grid {
+    let range = |column: &Column| if column.has_range { &["least", "most"][..] } else { &[] };
+    let heads = columns.iter().flat_map(|column| [column.head].into_iter().chain(range(column).iter().copied()));
+    let mut grid = Grid::new(["lock"], ["runs"].into_iter().chain(heads));
+    for kind in [Kind::Glibc, Kind::Ondeck] {
+        let values = |rounds: &[Round]| -> Vec<f64> {
+            match kind {
+                Kind::Glibc => rounds.iter().flat_map(|round| round.before).collect(),
+                Kind::Ondeck => rounds.iter().map(|round| round.after).collect(),
+            }
+        };
+        let n_runs = columns.first().map_or(0, |column| values(column.rounds).len());
+        let mut cells = vec![kind.name().to_owned(), n_runs.to_string()];
+        for Column { rounds, text, has_range, .. } in columns {
+            let values = values(rounds);
+            let parts = if *has_range { &[0.5, 0.0, 1.0][..] } else { &[0.5] };
+            cells.extend(parts.iter().map(|part| quantile(&values, *part).map_or_else(String::new, text)));
+        }
+        grid.row(cells);
     }
     grid
 }

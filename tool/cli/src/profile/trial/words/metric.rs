@@ -1,11 +1,10 @@
 //! What is said of the number that a program prints.
 
-use super::parts::{last_line, program, seconds};
+use super::parts::{last_line, program};
 use crate::profile::trial::metric::{Fault, Metric, MetricValues};
 use crate::profile::trial::results::Kind;
-use ondeck_report::Grid;
-use ondeck_report::wording::{percent, plain, quoted, times};
-use ondeck_rounds::{Comparison, Outcome};
+use ondeck_report::stats::Comparison;
+use ondeck_report::wording::{plain, quoted, times};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -23,19 +22,13 @@ impl MetricValues {
     /// The first sentences.
     pub(super) fn verdict(&self, program: &str, compared: &Comparison) -> String {
         let (before, after) = (self.shown(compared.before), self.shown(compared.after));
-        let noise = format!("Two runs with glibc's locks differ by {}.", percent(compared.own));
         let verb = if compared.after > compared.before { "rises" } else { "falls" };
         let change = format!(
             "with ondeck's locks the metric of {program} {verb} by a factor of {} ({after} instead of {before}).",
             times(compared.ratio())
         );
         let both = format!("the metric of {program} is {after} with ondeck's locks and {before} with glibc's.");
-        match compared.outcome {
-            Outcome::Faster => format!("Better: {change} {noise}"),
-            Outcome::Slower => format!("Worse: {change} {noise}"),
-            Outcome::Same => format!("No difference beyond the noise: {both} {noise}"),
-            Outcome::TooFew => format!("Too few rounds to tell: {both} {noise}"),
-        }
+        super::verdict(compared, &format!("Better: {change}"), &format!("Worse: {change}"), &both)
     }
 
     /// Where the numbers are from: a pattern may find another one than was meant.
@@ -48,33 +41,6 @@ impl MetricValues {
             plain(&first.unit),
             first.matched
         )
-    }
-
-    pub(super) fn table(&self, metric: &Comparison, wall: &Comparison, cpu: &Comparison) -> Grid {
-        let mut grid = Grid::new(["lock"], ["runs", "metric", "least", "most", "run time", "CPU time"]);
-        let before: Vec<f64> = self.rounds.iter().flat_map(|round| round.before).collect();
-        let after: Vec<f64> = self.rounds.iter().map(|round| round.after).collect();
-        for (kind, values, medians) in [
-            (Kind::Glibc, before, [metric.before, wall.before, cpu.before]),
-            (Kind::Ondeck, after, [metric.after, wall.after, cpu.after]),
-        ] {
-            let [metric, wall, cpu] = medians;
-            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = values.iter().copied().fold(0.0, f64::max);
-            let [metric, least, most] = [metric, least, most].map(|value| self.shown(value));
-            let runs = values.len().to_string();
-            grid.row([kind.name().to_owned(), runs, metric, least, most, seconds(wall), seconds(cpu)]);
-        }
-        grid
-    }
-}
-
-/// A program that was thought to run for a fixed time may do more or less work with other locks.
-pub(super) fn run_time_sentence(wall: &Comparison) -> Option<String> {
-    let (before, after) = (seconds(wall.before), seconds(wall.after));
-    match wall.outcome {
-        Outcome::Faster | Outcome::Slower => Some(format!("Its run time changed: {after} instead of {before}.")),
-        Outcome::Same | Outcome::TooFew => None,
     }
 }
 

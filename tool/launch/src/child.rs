@@ -1,4 +1,4 @@
-//! One run of a command: its time, its CPU time and how it ended. Nothing of it is left behind.
+//! A program that is started beside us: its time, its CPU time and how it ended. Nothing of it is left behind.
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
 use std::io;
@@ -11,36 +11,13 @@ const GAP: Duration = Duration::from_millis(50);
 /// How long a process gets to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// What a process and its children have used; of children, those that it has waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
-    /// User and system time, in seconds.
-    pub cpu_s: f64,
-    /// Context switches to wait.
-    pub voluntary: u64,
-    /// Context switches for others.
-    pub involuntary: u64,
-}
-
-impl Usage {
-    /// What was used since `earlier`.
-    pub fn since(self, earlier: Usage) -> Usage {
-        Usage {
-            cpu_s: self.cpu_s - earlier.cpu_s,
-            // A thread that has ended meanwhile took its count with it.
-            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
-            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
-        }
-    }
-}
-
 /// What is left of a process that has ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FinishedProcess {
     /// From its start to its end.
     pub seconds: f64,
-    /// What it has used.
-    pub usage: Usage,
+    /// CPU time of it and its children, of those that it has waited for.
+    pub cpu_s: f64,
     /// How it ended.
     pub status: ExitStatus,
 }
@@ -60,19 +37,19 @@ pub enum RunFailure {
 
 /// A running process that leads a group of its own. Dropped, it is killed with its group.
 #[derive(Debug)]
-pub struct RunningProcess {
+pub struct ChildProcess {
     pid: Pid,
     started: Instant,
     has_ended: bool,
 }
 
-impl RunningProcess {
+impl ChildProcess {
     /// Starts the command. `last_signal` is what the kernel sends it if the calling thread ends: nothing is dropped when
-    /// we are killed. Only Linux does that.
+    /// we are killed.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(command: &mut Command, last_signal: i32) -> io::Result<RunningProcess> {
+    pub fn start(command: &mut Command, last_signal: i32) -> io::Result<ChildProcess> {
         Self::start_with(command, last_signal, |_| {})
     }
 
@@ -84,14 +61,11 @@ impl RunningProcess {
         command: &mut Command,
         last_signal: i32,
         last_step: impl FnOnce(&mut Command),
-    ) -> io::Result<RunningProcess> {
+    ) -> io::Result<ChildProcess> {
         command.process_group(0);
         let die = move || {
-            #[cfg(target_os = "linux")]
             // SAFETY: takes numbers only.
-            unsafe {
-                libc::prctl(libc::PR_SET_PDEATHSIG, last_signal)
-            };
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, last_signal) };
             Ok(())
         };
         // SAFETY: between fork and exec it makes one system call and touches no memory that another thread may have locked.
@@ -99,7 +73,7 @@ impl RunningProcess {
         last_step(command);
         let started = Instant::now();
         let pid = Pid::from_child(&command.spawn()?);
-        Ok(RunningProcess { pid, started, has_ended: false })
+        Ok(ChildProcess { pid, started, has_ended: false })
     }
 
     /// Its number.
@@ -112,14 +86,8 @@ impl RunningProcess {
         self.has_ended
     }
 
-    /// How long ago it was started.
-    pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
-
     /// Whether it ends within this time. It stays as a zombie, so that its number is not given away.
     pub fn is_over(&self, within: Duration) -> bool {
-        #[cfg(target_os = "linux")]
         // Not with an old kernel, or in a container that forbids the call.
         if let Ok(fd) = rustix::process::pidfd_open(self.pid, rustix::process::PidfdFlags::empty()) {
             use rustix::event::{PollFd, PollFlags, poll};
@@ -187,19 +155,19 @@ impl RunningProcess {
         }
         let seconds = self.started.elapsed().as_secs_f64();
         self.signal(libc::SIGKILL);
-        let (status, usage) = self.reap().map_err(RunFailure::Unknown)?;
+        let (status, cpu_s) = self.reap().map_err(RunFailure::Unknown)?;
         match stop() {
             // The same wish may have reached the process first.
             Some(signal) => Err(RunFailure::Stopped(signal)),
-            None => Ok(FinishedProcess { seconds, usage, status }),
+            None => Ok(FinishedProcess { seconds, cpu_s, status }),
         }
     }
 
-    /// Takes its status, waiting for its end if need be.
+    /// Takes its status and its CPU time, waiting for its end if need be.
     ///
     /// # Errors
     /// If the kernel does not tell.
-    pub fn reap(&mut self) -> io::Result<(ExitStatus, Usage)> {
+    pub fn reap(&mut self) -> io::Result<(ExitStatus, f64)> {
         let mut status = 0;
         // SAFETY: numbers only, for which all zeroes is a value.
         let mut rusage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -216,16 +184,11 @@ impl RunningProcess {
         }
         self.has_ended = true;
         let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-        let usage = Usage {
-            cpu_s: seconds(rusage.ru_utime) + seconds(rusage.ru_stime),
-            voluntary: u64::try_from(rusage.ru_nvcsw).unwrap_or_default(),
-            involuntary: u64::try_from(rusage.ru_nivcsw).unwrap_or_default(),
-        };
-        Ok((ExitStatus::from_raw(status), usage))
+        Ok((ExitStatus::from_raw(status), seconds(rusage.ru_utime) + seconds(rusage.ru_stime)))
     }
 }
 
-impl Drop for RunningProcess {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         if !self.has_ended {
             self.signal(libc::SIGKILL);
@@ -249,12 +212,12 @@ mod tests {
         command
     }
 
-    fn start(command: &mut Command) -> RunningProcess {
-        RunningProcess::start(command, libc::SIGKILL).unwrap()
+    fn start(command: &mut Command) -> ChildProcess {
+        ChildProcess::start(command, libc::SIGKILL).unwrap()
     }
 
     /// The process, and what it prints.
-    fn piped(text: &str) -> (RunningProcess, BufReader<std::io::PipeReader>) {
+    fn piped(text: &str) -> (ChildProcess, BufReader<std::io::PipeReader>) {
         let (reader, writer) = std::io::pipe().unwrap();
         let running = start(sh(text).stdout(Stdio::from(OwnedFd::from(writer))));
         (running, BufReader::new(reader))
@@ -264,15 +227,15 @@ mod tests {
     fn an_end_has_its_time_its_status_and_its_cost() {
         let ended = start(&mut sh("sleep 0.1; exit 3")).finish(None, || None).unwrap();
         assert_eq!(ended.status.code(), Some(3));
-        assert!(ended.seconds >= 0.1 && ended.usage.cpu_s < ended.seconds, "{ended:?}");
+        assert!(ended.seconds >= 0.1 && ended.cpu_s < ended.seconds, "{ended:?}");
         // The work is done by a child that the shell waits for.
         let busy = start(&mut sh("(i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done); exit 0"))
             .finish(None, || None)
             .unwrap();
-        assert!(busy.usage.cpu_s > ended.usage.cpu_s + 0.02, "{busy:?}, {ended:?}");
+        assert!(busy.cpu_s > ended.cpu_s + 0.02, "{busy:?}, {ended:?}");
         let killed = start(&mut sh("kill -9 $$")).finish(None, || None).unwrap();
         assert_eq!(killed.status.signal(), Some(libc::SIGKILL));
-        assert!(RunningProcess::start(&mut Command::new("/no/such/program"), libc::SIGKILL).is_err());
+        assert!(ChildProcess::start(&mut Command::new("/no/such/program"), libc::SIGKILL).is_err());
     }
 
     #[test]

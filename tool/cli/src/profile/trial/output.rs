@@ -9,21 +9,18 @@ const SHOWN: u64 = 200;
 
 /// The first line in which two files differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub(super) struct Difference {
     /// From 1.
-    pub line: u64,
+    pub(super) line: u64,
     /// What each file has there, without its end if it is long; `None` where the file has ended.
-    pub texts: [Option<String>; 2],
+    pub(super) texts: [Option<String>; 2],
 }
 
 /// Compares two files byte by byte. `None` if they are the same.
 ///
 /// Reads line by line and keeps no more than one: outputs may be larger than memory. A line without an end is cut into
 /// pieces.
-///
-/// # Errors
-/// If a file cannot be read.
-pub fn difference(one: &Path, other: &Path) -> io::Result<Option<Difference>> {
+pub(super) fn difference(one: &Path, other: &Path) -> io::Result<Option<Difference>> {
     let mut files = [BufReader::new(File::open(one)?), BufReader::new(File::open(other)?)];
     let mut lines = [Vec::new(), Vec::new()];
     let mut line = 1;
@@ -61,7 +58,7 @@ mod tests {
         let file = |name: &str, bytes: &[u8]| {
             let thread = std::thread::current();
             let test = thread.name().unwrap_or_default().replace(':', "-");
-            let path = std::env::temp_dir().join(format!("ondeck-rounds-{}-{test}-{name}", std::process::id()));
+            let path = std::env::temp_dir().join(format!("ondeck-output-{}-{test}-{name}", std::process::id()));
             std::fs::write(&path, bytes).unwrap();
             path
         };
