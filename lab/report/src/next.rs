@@ -25,7 +25,7 @@ pub(super) fn next(command: &str, rounds: usize, kept: Storage, is_disturbed: bo
     let words = words(command);
     let with_rounds = |words: &[String]| format!("{} --rounds {}", line(words), ROUNDS.max(rounds));
     // A timeline is of one run.
-    let again = ["--rounds", "--seeds", "--trace"].iter().fold(words.clone(), |words, flag| without(words, flag));
+    let again = ["--rounds", "--trace"].iter().fold(words.clone(), |words, flag| without(words, flag));
     Some(match kept {
         Storage::Partial => return None,
         Storage::File(file) if rounds >= ROUNDS && !is_disturbed => {
@@ -126,7 +126,7 @@ mod tests {
         }
         let kept = Storage::File("a b.csv");
         let expected = "ondeck sim --lock mcs --out 'a b.csv' --rounds 10";
-        assert_eq!(after("ondeck sim --seeds 2 --lock mcs --out 'a b.csv'", 2, kept), expected);
+        assert_eq!(after("ondeck sim --rounds 2 --lock mcs --out 'a b.csv'", 2, kept), expected);
     }
 
     #[test]
@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn words_are_read_as_a_shell_does() {
-        let line = r"a '' 'it'\''s' '--x=y z' --tuning look_ns=0";
-        assert_eq!(words(line), ["a", "", "it's", "--x", "y z", "--tuning", "look_ns=0"]);
-        assert_eq!(super::line(&words(line)), r"a '' 'it'\''s' --x 'y z' --tuning look_ns=0");
+        let line = r"a '' 'it'\''s' '--x=y z' --cores 2";
+        assert_eq!(words(line), ["a", "", "it's", "--x", "y z", "--cores", "2"]);
+        assert_eq!(super::line(&words(line)), r"a '' 'it'\''s' --x 'y z' --cores 2");
     }
 }

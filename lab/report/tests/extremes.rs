@@ -111,7 +111,7 @@ prop_compose! {
 prop_compose! {
     fn source()(
         rows in rows(), fingerprint in prop::option::of(fingerprint()),
-        command in prop_oneof![Just("ondeck bench --rounds 3"), Just(""), Just("'"), Just("ondeck sim --seeds")],
+        command in prop_oneof![Just("ondeck bench --rounds 3"), Just(""), Just("'"), Just("ondeck sim --rounds")],
         warnings in prop::collection::vec(".{0,30}", 0..3),
     ) -> Source {
         let results = Results { fingerprint, command: command.to_owned(), warnings, rows };

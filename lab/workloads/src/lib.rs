@@ -24,7 +24,7 @@ mod points;
 pub mod simulate;
 pub mod this_machine;
 mod thread_group;
-pub mod tuning;
+mod tuning;
 pub mod wait_policy;
 pub mod workload;
 

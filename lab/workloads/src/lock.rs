@@ -5,7 +5,7 @@ mod bench_platform;
 pub use bench_platform::{BenchPlatform, LockInfo, lock_names, lock_names_on, locks, locks_on, peer_names};
 
 use crate::bench_lock::{BenchLockVisitor, FamilyVisitor};
-use crate::tuning::{self, Constants};
+use crate::tuning::Constants;
 use crate::wait_policy;
 use ondeck_lineage::{LOCKS, SpinPolicy};
 use std::fmt;
@@ -66,11 +66,6 @@ impl LockSpec {
     /// Whether constants stand in brackets.
     pub fn is_tuned(&self) -> bool {
         matches!(self.meaning, SpecKind::Lock { constants: Some(_), .. })
-    }
-
-    /// The same lock with other constants; `None` if it has no such ones.
-    pub fn with_tuning(&self, tuning: &str) -> Option<LockSpec> {
-        tuning::knows(self.name(), tuning).then(|| format!("{}[{tuning}]", self.name()).parse().ok())?
     }
 
     /// What keeps it from being run on `G`, in one line with what is accepted.
@@ -196,13 +191,5 @@ mod tests {
         assert_eq!((policy.policy(), policy.is_tuned()), (Some(SpinPolicy::yield_after(5_000)), false));
         assert!(policy.fault::<Hardware>().unwrap().contains("is not a lock"));
         assert_eq!(policy.visit::<Hardware, _>(TakeVisitor), None);
-    }
-
-    #[test]
-    fn constants_belong_to_the_locks_that_have_them() {
-        let tuned =
-            |name: &str, tuning| LockSpec::parse(name).unwrap().with_tuning(tuning).map(|spec| spec.to_string());
-        assert_eq!(tuned("ondeck[look_ns=0]", "low-latency").as_deref(), Some("ondeck[low-latency]"));
-        assert_eq!([tuned("ondeck", "no-spin"), tuned("std", "low-latency")], [None, None]);
     }
 }

@@ -14,7 +14,7 @@ mod tests;
 pub mod trace;
 
 pub use machine_plan::MachinePlan;
-pub use ondeck_sim::machine::{Machine, origins};
+pub use ondeck_sim::machine::Machine;
 pub use ondeck_sim::timeline::{self, Timeline};
 pub use origin::{fingerprint, origin_line};
 

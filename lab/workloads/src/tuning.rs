@@ -3,34 +3,16 @@
 mod flagship;
 mod monitors;
 
-pub use flagship::{TuningSlot, is_default, parse};
+pub(crate) use flagship::TuningSlot;
+use flagship::parse;
 
 use crate::bench_lock::BenchLockVisitor;
 use monitors::Spin;
 use ondeck_lineage::ondeck::Tuning;
 
 /// The locks that have tunings.
-pub fn tuned_locks() -> Vec<&'static str> {
+fn tuned_locks() -> Vec<&'static str> {
     [&[flagship::NAME], monitors::LOCKS].concat()
-}
-
-/// The locks that have this one.
-pub fn locks_with(tuning: &str) -> Vec<&'static str> {
-    tuned_locks().into_iter().filter(|name| knows(name, tuning)).collect()
-}
-
-/// Whether the lock called `name` has this tuning.
-pub fn knows(name: &str, tuning: &str) -> bool {
-    if name == flagship::NAME { parse(tuning).is_ok() } else { monitors::knows(name, tuning) }
-}
-
-/// Refuses a tuning that no lock has, in one line with what is accepted.
-pub fn check(tuning: &str) -> Result<(), String> {
-    if !locks_with(tuning).is_empty() {
-        return Ok(());
-    }
-    let of_monitors = format!("{} (of {})", monitors::names().join(", "), monitors::LOCKS.join(", "));
-    parse(tuning).map(|_| ()).map_err(|text| format!("{text}; or {of_monitors}"))
 }
 
 /// The constants that a lock is run with.
@@ -78,15 +60,5 @@ mod tests {
         assert!(refused("ondeck", "fast").contains("no tuning 'fast'"));
         let text = refused("coreclr-monitor-before", "low-latency");
         assert!(text.contains("accepted: default, lower-spin, no-spin"), "{text}");
-    }
-
-    #[test]
-    fn a_tuning_belongs_to_the_locks_that_know_it() {
-        assert_eq!(locks_with("low-latency+look_ns=0"), ["ondeck"]);
-        assert_eq!(locks_with("no-spin"), monitors::LOCKS);
-        assert_eq!(locks_with("default"), tuned_locks());
-        assert_eq!((check("no-spin"), check("low-latency")), (Ok(()), Ok(())));
-        let message = check("best").unwrap_err();
-        assert!(message.contains("low-latency") && message.contains("lower-spin"), "{message}");
     }
 }

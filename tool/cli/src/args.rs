@@ -2,23 +2,21 @@
 
 mod files;
 mod kernel;
-mod pool;
 mod recorder;
 mod stats;
 mod top;
 mod trial;
 
-use crate::choice::{self, DataArg, Locks, OutValue, PinArg, Threads, Workloads};
+use crate::choice::{self, Locks, OutValue, PinArg, Threads, Workloads};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use files::{CompareArgs, FailOn, ReportArgs};
 use kernel::KernelArgs;
-use pool::PoolArgs;
 pub(crate) use recorder::RecorderArgs;
 pub(crate) use stats::StatsArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 pub(crate) use top::TopArgs;
-pub(crate) use trial::TrialArgs;
+pub(crate) use trial::TryArgs;
 
 /// Find the lock that slows your program down, and replace it
 ///
@@ -90,11 +88,25 @@ pub(crate) enum Command {
     ///
     /// Input, output and exit status are the program's own. Send SIGUSR2 to the process `ondeck` for a snapshot.
     ///
-    /// With --try it records nothing. It runs the program with both kinds of locks and says which is faster.
-    ///
-    /// Example: ondeck profile --report page.html -- ./server
+    /// Example: ondeck profile -o page.html -- ./server
     #[command(override_usage = "ondeck profile [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
     Profile(ProfileArgs),
+    /// Measure whether your program is faster with ondeck's locks
+    ///
+    /// It runs the program three times in each round: twice with glibc's locks, once with ondeck's. Then it compares
+    /// run time, CPU time, standard output and exit code, and says whether the difference is larger than that between
+    /// runs with glibc's locks. Use it for a program that does the same work in each run and then ends. For a program
+    /// that runs for a fixed time, add --metric.
+    ///
+    /// The program's output is not shown. If standard input is a file, each run reads it from the same place.
+    /// Otherwise the program's standard input is empty. Ctrl-C ends the program too. If the output or the exit code is
+    /// another with ondeck's locks, the exit code of `ondeck` is 1.
+    ///
+    /// `ondeck profile --try` is another spelling of it.
+    ///
+    /// Example: ondeck try -- ./job
+    #[command(override_usage = "ondeck try [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
+    Try(TryArgs),
     /// Watch the locks that your program waits for, while it runs
     ///
     /// Use it to see how waiting changes with the load. It starts the program and shows the list of `ondeck profile` once
@@ -105,7 +117,7 @@ pub(crate) enum Command {
     /// At the end, the list of the whole run is printed on standard error. If standard output is not a terminal, a list
     /// is printed each second. The same programs and locks can be watched as with `ondeck profile`.
     ///
-    /// Example: ondeck top --output server.log -- ./server
+    /// Example: ondeck top -- ./server
     #[command(override_usage = "ondeck top [OPTIONS] -- PROGRAM [ARGUMENTS]...")]
     Top(TopArgs),
     /// List the locks, workloads or simulated machines, one line each
@@ -117,11 +129,6 @@ pub(crate) enum Command {
         /// What to list
         #[arg(value_enum, value_name = "locks|workloads|machines")]
         what: Listing,
-        /// With machines: count where the figures of each machine come from
-        ///
-        /// The table has a column for each kind of source, from `measured` to `guess`. docs/machines.md explains them.
-        #[arg(long)]
-        sources: bool,
     },
     /// Measure what pauses, wake-ups and cache-line transfers cost on this machine
     ///
@@ -157,14 +164,7 @@ pub(crate) enum Command {
     /// and prints the medians.
     ///
     /// Example: ondeck demo
-    Demo {
-        /// Path of libondeck_pthread.so, if `ondeck` does not find it
-        ///
-        /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and
-        /// no colons.
-        #[arg(long, value_name = "PATH")]
-        library: Option<PathBuf>,
-    },
+    Demo(LibraryArgs),
     /// The server of `demo`
     #[command(hide = true)]
     DemoServer,
@@ -207,8 +207,14 @@ pub(crate) struct RunArgs {
     /// Without this flag, six workloads run: solo, mutex-contention, sections/cs20-out60, handoff-fast, and lock-bench
     /// with 64 and with 1024 locks. A flag that belongs to one workload, such as --cs, chooses that workload instead.
     ///
-    /// Parameters may be part of the name. sections/cs20-out60 means --cs 20 and --think 60, and lock-bench/locks7
-    /// means --locks 7.
+    /// Parameters are part of the name. sections/cs20-out60 means --cs 20 and --out 60. sections/cs20-near works on a number
+    /// on the lock's cache line, sections/cs20-far on a number on a line of its own. Otherwise an empty loop passes the time,
+    /// and a counter shows whether two threads were inside at once. It has a line of its own, in sections/cs20-none the
+    /// lock's. lock-bench/locks7 has 7 locks.
+    ///
+    /// pool/burst4-work5-gap200-after posts 4 jobs of 5 microseconds every 200 microseconds, and notifies the workers after
+    /// it has released the mutex. With `under` it does so before. --threads is the number of workers. pool needs a lock
+    /// with a condition variable, and does not run in `ondeck sim`.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
     pub(crate) workload: Vec<Workloads>,
 
@@ -220,7 +226,9 @@ pub(crate) struct RunArgs {
     /// our ports of them. `ondeck bench` has these ports too, as NAME-port.
     ///
     /// Brackets choose other constants for a lock, so you can run variants side by side. Quote them for your shell:
-    /// 'ondeck,ondeck[low-latency],ondeck[low-latency+look_ns=0]'. --tuning says what the brackets accept.
+    /// 'ondeck,ondeck[low-latency],ondeck[low-latency+look_ns=0]'. ondeck accepts balanced (its default), low-latency, and
+    /// its single constants. The error for a wrong one lists all of them. coreclr-monitor and coreclr-monitor-before accept
+    /// default, lower-spin and no-spin, their published settings. Other locks have no such constants.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::lock)]
     pub(crate) lock: Vec<Locks>,
 
@@ -232,25 +240,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = choice::threads, allow_negative_numbers = true)]
     pub(crate) threads: Vec<Threads>,
 
-    /// Constants for the locks that have them: a name such as low-latency, or FIELD=NUMBER
+    /// Workload sections: work inside the lock, in turns of an empty loop [default: 0]
     ///
-    /// Each lock in --lock that has such constants gets them, unless it has brackets of its own. So `--lock ondeck
-    /// --tuning low-latency` is the same as `--lock 'ondeck[low-latency]'`.
-    ///
-    /// ondeck accepts balanced (its default) and low-latency. It also accepts its single constants, such as
-    /// rotate_ns=100000. Join them with +, as in low-latency+rotate_ns=100000. The error for a wrong FIELD lists all of
-    /// them.
-    ///
-    /// coreclr-monitor and coreclr-monitor-before accept default, lower-spin and no-spin, their published settings.
-    /// Other locks have no tunings and stay as they are.
-    #[arg(long, value_name = "TUNING", default_value = "default", value_parser = choice::tuning)]
-    pub(crate) tuning: String,
-
-    /// Workload sections: work inside the lock, in turns of an empty loop or in the steps of --data [default: 0]
+    /// With sections/near and sections/far, a unit is one multiplication of a number in memory instead.
     #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
     pub(crate) cs: Option<u32>,
 
-    /// File for the results, .csv or .json (a plain number means --think)
+    /// File for the results, .csv or .json. A plain number is work outside the lock, of workload sections
     ///
     /// The extension chooses the format, unless --format does. Any other extension gets CSV. With - the results go to
     /// standard output, and nothing else does.
@@ -261,7 +257,8 @@ pub(crate) struct RunArgs {
     /// A CSV file has no place for the machine and the command. They are in FILE.fingerprint.json beside it, with a
     /// hash of the rows. A JSON file contains all of this.
     ///
-    /// A value of digits only is a number of units, as for --think. You may give --out twice, once for each meaning.
+    /// A value of digits only is the work outside, in turns of an empty loop, as in --cs 20 --out 60. You may give --out
+    /// twice, once for each meaning.
     #[arg(long, value_name = "FILE|UNITS", value_parser = choice::out, allow_negative_numbers = true)]
     pub(crate) out: Vec<OutValue>,
 
@@ -270,27 +267,6 @@ pub(crate) struct RunArgs {
     /// `ondeck report` makes the same page from result files.
     #[arg(long, value_name = "PAGE.html")]
     pub(crate) report: Option<PathBuf>,
-
-    /// Workload sections: work outside the lock, in turns of an empty loop [default: 0]
-    #[arg(long, value_name = "UNITS", value_parser = choice::units, allow_negative_numbers = true)]
-    pub(crate) think: Option<u32>,
-
-    /// Workload sections: what the work inside the lock touches
-    ///
-    /// Without this flag it touches nothing: an empty loop passes the time. A counter shows whether two threads were
-    /// inside at once. It has a cache line of its own, so two lines move when the lock passes to another core.
-    ///
-    /// With near and far, a unit of --cs is one multiplication of a number in memory. It takes a few times as long as a
-    /// turn of the empty loop. The name of the workload then ends with the value, as in sections/cs20-out60-near.
-    #[arg(long, value_enum)]
-    pub(crate) data: Option<DataArg>,
-
-    /// Workload lock-bench: number of locks [default: 2]
-    #[arg(long, value_name = "N", value_parser = choice::locks, allow_negative_numbers = true)]
-    pub(crate) locks: Option<u32>,
-
-    #[command(flatten)]
-    pub(crate) pool: PoolArgs,
 
     /// Workload gc-wait: microseconds of spinning before the first yield
     /// [default: 1,5,10,30,100,200]
@@ -367,15 +343,11 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "S", default_value = "1", value_parser = choice::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 
-    /// Number of seeds to run: S, S+1, and so on, each as one round
+    /// Number of rounds, each with a seed of its own: S, S+1, and so on
     /// [default: 3; 1 with --trace]
     ///
     /// S is the value of --seed.
-    #[arg(long, value_name = "K", value_parser = choice::rounds, allow_negative_numbers = true)]
-    pub(crate) seeds: Option<u32>,
-
-    /// The same as --seeds
-    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = choice::rounds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = choice::rounds, allow_negative_numbers = true)]
     pub(crate) rounds: Option<u32>,
 
     #[command(flatten)]
@@ -430,12 +402,8 @@ pub(crate) struct LaunchArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) lock: Option<String>,
 
-    /// Path of libondeck_pthread.so, if `ondeck` does not find it
-    ///
-    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
-    /// colons.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
 
     /// Say which processes have ondeck's lock
     ///
@@ -457,7 +425,7 @@ pub(crate) struct LaunchArgs {
     /// The program to run, and its arguments
     ///
     /// Put -- before the program.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -469,25 +437,32 @@ pub(crate) struct ProfileArgs {
     #[command(flatten)]
     pub(crate) recorder: RecorderArgs,
 
-    /// Profile for `go tool pprof` and speedscope
-    #[arg(short, long, value_name = "FILE.pb.gz")]
-    pub(crate) output: Option<PathBuf>,
+    /// File for the profile; the extension says its form. May be given several times
+    ///
+    /// .html is a page with locks, stacks, flame graphs and advice, which works offline. .svg is a flame graph of who waits,
+    /// and who holds the lock meanwhile. .pb.gz is for `go tool pprof` and speedscope. .json has all figures and the verdict,
+    /// for scripts, `ondeck report` and `ondeck compare`. .txt is the list, which is then not printed.
+    ///
+    /// Other spellings: --report FILE for a page, --flamegraph FILE for a flame graph, and --out FILE for what --format
+    /// chooses, each with any extension.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Vec<PathBuf>,
 
-    /// Page with locks, stacks, flame graphs and advice: one HTML file that works offline
-    #[arg(long, value_name = "FILE.html")]
+    /// A page
+    #[arg(long, value_name = "FILE.html", hide = true)]
     pub(crate) report: Option<PathBuf>,
 
-    /// Flame graph of who waits, and who holds the lock meanwhile
-    #[arg(long, value_name = "FILE.svg")]
+    /// A flame graph
+    #[arg(long, value_name = "FILE.svg", hide = true)]
     pub(crate) flamegraph: Option<PathBuf>,
+
+    /// What --format chooses, in a file
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) out: Option<PathBuf>,
 
     /// What to print at the end: the list, or all figures as JSON
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: ProfileFormat,
-
-    /// File for what --format chooses [default: standard error for the list, standard output for JSON]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
 
     /// Write a snapshot at this interval, such as 500ms, 10s or 2m
     ///
@@ -497,18 +472,9 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "TIME", value_parser = choice::duration)]
     pub(crate) every: Option<std::time::Duration>,
 
-    /// Print commands that use the recorder's probes for bpftrace and perf
-    ///
-    /// The commands are printed when your program starts, with its process ID filled in.
-    #[arg(long)]
-    pub(crate) usdt: bool,
-
     /// Accepted for the sake of old command lines: nothing is simulated any more
     #[arg(long, hide = true)]
     pub(crate) no_prediction: bool,
-
-    #[command(flatten)]
-    pub(crate) trial: TrialArgs,
 
     /// The program to run, and its arguments
     ///
@@ -517,10 +483,20 @@ pub(crate) struct ProfileArgs {
         required_unless_present_any = ["pid", "cgroup"],
         conflicts_with_all = ["pid", "cgroup"],
         trailing_var_arg = true,
-        allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+// What each command that loads the library into a program has. A documentation comment would be the help of `demo`.
+#[derive(Debug, Args)]
+pub(crate) struct LibraryArgs {
+    /// Path of libondeck_pthread.so, if `ondeck` does not find it
+    ///
+    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
+    /// colons.
+    #[arg(id = "library", long = "library", value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// What `profile` prints.

@@ -6,11 +6,8 @@ use ondeck_workloads::driver;
 use ondeck_workloads::lock::{self, LockSpec, lock_names};
 use ondeck_workloads::plan::{MAX_SECONDS, Pin};
 use ondeck_workloads::simulate::{self, MAX_CORES};
-use ondeck_workloads::tuning;
 use ondeck_workloads::wait_policy;
-use ondeck_workloads::workload::{
-    Data, MAX_BURST, MAX_LOCKS, MAX_UNITS, MAX_US, Notify, WORKLOADS, WorkloadSpec, workload_names,
-};
+use ondeck_workloads::workload::{MAX_UNITS, WORKLOADS, WorkloadSpec, workload_names};
 use regex_lite::Regex;
 use std::path::PathBuf;
 
@@ -94,55 +91,12 @@ impl From<PinArg> for Pin {
     }
 }
 
-/// A value of `--data`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum DataArg {
-    /// Nothing: as without the flag, but with the counter beside the lock, so that one line moves
-    None,
-    /// A number beside the lock, on the same cache line
-    Near,
-    /// A number on a cache line of its own
-    Far,
-}
-
-impl From<DataArg> for Data {
-    fn from(data: DataArg) -> Data {
-        match data {
-            DataArg::None => Data::None,
-            DataArg::Near => Data::Near,
-            DataArg::Far => Data::Far,
-        }
-    }
-}
-
-/// A value of `--notify`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum NotifyArg {
-    /// Before the mutex is released
-    Under,
-    /// After it was released
-    After,
-}
-
-impl From<NotifyArg> for Notify {
-    fn from(notify: NotifyArg) -> Notify {
-        match notify {
-            NotifyArg::Under => Notify::Under,
-            NotifyArg::After => Notify::After,
-        }
-    }
-}
-
 pub(crate) fn cores(text: &str) -> Result<u32, String> {
     whole_number(text, 1, MAX_CORES)
 }
 
 pub(crate) fn yield_after(text: &str) -> Result<u32, String> {
     whole_number(text, 0, wait_policy::MOST_US)
-}
-
-pub(crate) fn tuning(text: &str) -> Result<String, String> {
-    tuning::check(text).map(|()| text.to_string())
 }
 
 /// Numbers of threads, as somebody writes them.
@@ -193,22 +147,6 @@ pub(crate) fn rounds(text: &str) -> Result<u32, String> {
 /// Work inside or outside a section.
 pub(crate) fn units(text: &str) -> Result<u32, String> {
     whole_number(text, 0, MAX_UNITS)
-}
-
-pub(crate) fn locks(text: &str) -> Result<u32, String> {
-    whole_number(text, 1, MAX_LOCKS)
-}
-
-pub(crate) fn burst(text: &str) -> Result<u32, String> {
-    whole_number(text, 1, MAX_BURST)
-}
-
-pub(crate) fn work_us(text: &str) -> Result<u32, String> {
-    whole_number(text, 0, MAX_US)
-}
-
-pub(crate) fn gap_us(text: &str) -> Result<u32, String> {
-    whole_number(text, 1, MAX_US)
 }
 
 pub(crate) fn load(text: &str) -> Result<u32, String> {

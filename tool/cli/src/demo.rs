@@ -31,7 +31,7 @@ pub(crate) fn run(library: Option<&Path>) -> Result<(), Exit> {
     let page = std::env::temp_dir().join("ondeck-demo.html");
     print(&format!(
         "A small server: {} threads answer requests from one cache, which a pthread mutex guards.\n\n\
-         1. Which lock slows it down?\n\n   ondeck profile --report {} -- ondeck {SERVER}\n\n",
+         1. Which lock slows it down?\n\n   ondeck profile -o {} -- ondeck {SERVER}\n\n",
         server::threads(),
         page.display()
     ))?;
@@ -64,7 +64,7 @@ impl Demo {
     }
 
     fn profile(&self, page: &Path) -> Result<(), Exit> {
-        let words = ["profile".as_ref(), "--report".as_ref(), page.as_os_str()];
+        let words = ["profile".as_ref(), "-o".as_ref(), page.as_os_str()];
         let status = self.server_under(&words).stdout(Stdio::null()).status();
         match status {
             Ok(status) if status.success() => Ok(()),

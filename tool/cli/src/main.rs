@@ -5,7 +5,7 @@
 //! Exit codes: 0 done; 1 the run failed (a lock lost an update or hung, a file could not be written after all), and what
 //! was ready before has been written; 2 the command line or an input file is wrong, in one line that says what is
 //! accepted; 130 ended by Ctrl-C and 143 by SIGTERM, as 1 is. `ondeck run`, `ondeck profile` and `ondeck top` give their program's; 126 if
-//! that cannot be run, 127 if there is none. `ondeck profile --try` gives 1 if only ondeck's locks make it fail.
+//! that cannot be run, 127 if there is none. `ondeck try` gives 1 if only ondeck's locks make it fail.
 
 mod args;
 mod bench;
@@ -24,11 +24,13 @@ mod shell;
 mod sim;
 mod terminal;
 mod top;
+mod trial;
 
 use args::{Cli, Command};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use exit::Exit;
+use std::ffi::OsString;
 
 /// Who started us may have had no interest in the ends of its children, and we inherit that. Then we would never hear how a
 /// program ended that we run.
@@ -42,18 +44,19 @@ fn hear_of_children() {
 
 fn main() {
     hear_of_children();
-    let done = match Cli::try_parse() {
+    let done = match Cli::try_parse_from(words()) {
         Ok(cli) => match cli.command {
             Command::Bench(args) => bench::run(&args),
             Command::Sim(args) => sim::run(&args),
             Command::Run(args) => run::run(&args),
             Command::Profile(args) => profile::run(&args),
+            Command::Try(args) => trial::run(&args),
             Command::Top(args) => top::run(&args),
-            Command::List { what, sources } => list::run(what, sources),
+            Command::List { what } => list::run(what),
             Command::Calibrate => calibrate::run(),
             Command::Compare(args) => compare::run(&args),
             Command::Report(args) => report::run(&args),
-            Command::Demo { library } => demo::run(library.as_deref()),
+            Command::Demo(library) => demo::run(library.path.as_deref()),
             Command::DemoServer => demo::serve(),
             Command::Completions { shell } => shell::completions(shell),
             Command::Man { directory } => shell::man(&directory),
@@ -62,6 +65,26 @@ fn main() {
     };
     // Leaving this way rather than by returning: threads of a lock that hangs cannot be ended otherwise.
     std::process::exit(exit::code(done));
+}
+
+/// The words of the command line, with `ondeck profile --try` as `ondeck try`.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(place) = place_of_try(&words) {
+        words.remove(place);
+        words[1] = "try".into();
+    }
+    words
+}
+
+/// Where `--try` stands among the flags of `profile`. Behind a word that is no flag, it is the program's.
+fn place_of_try(words: &[OsString]) -> Option<usize> {
+    /// Those of `try` that have a value behind them.
+    const WITH_VALUE: [&str; 4] = ["--library", "--metric", "--metric-less", "--rounds"];
+    let is_value = |place: usize| WITH_VALUE.iter().any(|flag| words[place - 1] == *flag);
+    let is_flag = |place: usize| words[place] != "--" && words[place].as_encoded_bytes().starts_with(b"-");
+    let mut flags = (2..words.len()).take_while(|place| is_flag(*place) || is_value(*place));
+    if words.get(1)? == "profile" { flags.find(|place| words[*place] == "--try") } else { None }
 }
 
 /// Help and version as clap prints them; errors in one line, with what is accepted instead of the usage.
@@ -90,4 +113,21 @@ fn one_line(rendered: &str) -> String {
     let lines = rendered.lines().map(str::trim).take_while(|line| !is_usage(line)).filter(|line| !line.is_empty());
     let line = lines.collect::<Vec<&str>>().join("; ");
     line.trim_start_matches("error: ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_try_of_the_program_is_its_own() {
+        let place = |line: &str| place_of_try(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(place("ondeck profile --try -- ./job"), Some(2));
+        assert_eq!(place("ondeck profile --library a.so --rounds 3 --try ./job --try"), Some(6));
+        for line in
+            ["ondeck profile ./job --try", "ondeck profile -- --try", "ondeck top --try", "ondeck profile", "ondeck"]
+        {
+            assert_eq!(place(line), None, "{line}");
+        }
+    }
 }

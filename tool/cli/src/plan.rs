@@ -7,7 +7,6 @@ use ondeck_workloads::execution::{Simulated, cpus};
 use ondeck_workloads::lock::{LockSpec, lock_names, lock_names_on, peer_names};
 use ondeck_workloads::plan::{Plan, Point};
 use ondeck_workloads::simulate::Machine;
-use ondeck_workloads::tuning;
 use ondeck_workloads::wait_policy;
 use ondeck_workloads::workload::pool::has_condvar;
 use ondeck_workloads::workload::{Kind, WORKLOADS, WorkloadInfo, WorkloadSpec};
@@ -70,7 +69,7 @@ pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
 
 /// The points that the flags ask for, each once.
 pub(crate) fn points(args: &RunArgs, stage: &Stage) -> Result<Vec<Point>, String> {
-    let locks = locks(args, stage)?;
+    let locks = locks(args, stage);
     let mut points = Vec::new();
     let (policies, pool_locks) = (policies(args), pool_locks(args, &locks));
     for (workload, threads) in workloads(args, stage)? {
@@ -102,8 +101,8 @@ fn pool_locks(args: &RunArgs, locks: &[LockSpec]) -> Vec<LockSpec> {
     locks.iter().filter(|lock| must_run || has_condvar(lock.as_str())).cloned().collect()
 }
 
-/// The locks with their tunings, each once.
-fn locks(args: &RunArgs, stage: &Stage) -> Result<Vec<LockSpec>, String> {
+/// The locks, each once.
+fn locks(args: &RunArgs, stage: &Stage) -> Vec<LockSpec> {
     let default = DEFAULT_LOCKS.into_iter().filter(|lock| stage.locks.contains(lock));
     let wanted = args.lock.iter().flat_map(|lock| match lock {
         Locks::All => stage.locks.iter().map(|name| known(name)).collect(),
@@ -111,20 +110,13 @@ fn locks(args: &RunArgs, stage: &Stage) -> Result<Vec<LockSpec>, String> {
         Locks::One(lock) => vec![lock.clone()],
     });
     let wanted: Vec<LockSpec> = if args.lock.is_empty() { default.map(known).collect() } else { wanted.collect() };
-    let is_tuned = !tuning::is_default(&args.tuning);
     let mut locks: Vec<LockSpec> = Vec::new();
     for lock in wanted {
-        let tuned = if is_tuned && !lock.is_tuned() { lock.with_tuning(&args.tuning) } else { None };
-        let lock = tuned.unwrap_or(lock);
         if !locks.contains(&lock) {
             locks.push(lock);
         }
     }
-    if is_tuned && !locks.iter().any(|lock| tuning::knows(lock.name(), &args.tuning)) {
-        let owners = tuning::locks_with(&args.tuning).join(", ");
-        return Err(format!("--tuning {} belongs to {owners}; --lock names none of them", args.tuning));
-    }
-    Ok(locks)
+    locks
 }
 
 /// A lock or policy that there is.
@@ -134,7 +126,7 @@ fn known(words: &str) -> LockSpec {
 
 /// What a user should know before the run: which of the flags' wishes do not apply to everything that is measured.
 pub(crate) fn notes(args: &RunArgs, cpus: u32, points: &[Point]) -> Vec<String> {
-    let mut notes = Vec::from_iter(tuning_note(args, points));
+    let mut notes = Vec::new();
     let has_waits = points.iter().any(|point| point.workload.compares_waits());
     if has_waits && !args.lock.is_empty() {
         notes.push("gc-wait compares policies of waiting, so --lock has no effect on it".to_string());
@@ -152,20 +144,6 @@ pub(crate) fn notes(args: &RunArgs, cpus: u32, points: &[Point]) -> Vec<String> 
     notes
 }
 
-/// What a user of `--tuning` should know of the other locks.
-fn tuning_note(args: &RunArgs, points: &[Point]) -> Option<String> {
-    let mut others: Vec<&str> = Vec::new();
-    let locks = points.iter().filter(|point| !point.workload.compares_waits());
-    for point in locks.filter(|point| !tuning::knows(point.lock.name(), &args.tuning)) {
-        if !others.contains(&point.lock.as_str()) {
-            others.push(point.lock.as_str());
-        }
-    }
-    let is_needed = !tuning::is_default(&args.tuning) && !others.is_empty();
-    let owners = tuning::locks_with(&args.tuning).join(", ");
-    is_needed.then(|| format!("--tuning {} is for {owners}; unchanged: {}", args.tuning, others.join(", ")))
-}
-
 /// The file that `--out` names, if it names one.
 pub(crate) fn out_file(args: &RunArgs) -> Result<Option<&Path>, String> {
     let mut files = args.out.iter().filter_map(|out| match out {
@@ -178,34 +156,27 @@ pub(crate) fn out_file(args: &RunArgs) -> Result<Option<&Path>, String> {
     }
 }
 
-/// Units of work outside, from `--out` or `--think`.
-fn think_units(args: &RunArgs) -> Result<Option<u32>, String> {
-    let from_out = args.out.iter().filter_map(|out| match out {
+/// Units of work outside, if `--out` gives them.
+fn out_units(args: &RunArgs) -> Result<Option<u32>, String> {
+    let mut numbers = args.out.iter().filter_map(|out| match out {
         OutValue::Units(units) => Some(*units),
         OutValue::File(_) => None,
     });
-    let all: Vec<u32> = from_out.chain(args.think).collect();
-    match all[..] {
-        [] => Ok(None),
-        [units] => Ok(Some(units)),
-        _ => Err("--out and --think give the units of work outside twice; one number is accepted".to_string()),
+    match (numbers.next(), numbers.next()) {
+        (number, None) => Ok(number),
+        (_, Some(_)) => Err("--out gives the units of work outside twice; one number is accepted".to_string()),
     }
 }
 
 /// The workloads with the parameters of the flags. Flags that only one workload has choose it if no other is named.
 fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
     let with_default_threads = |spec: WorkloadSpec| (spec, spec.default_threads_on(stage.cpus));
-    let think = think_units(args)?;
-    let has_sections_flag = args.cs.is_some() || think.is_some() || args.data.is_some();
+    let out = out_units(args)?;
+    let has_sections_flag = args.cs.is_some() || out.is_some();
     let has_waits_flag = !args.yield_after_us.is_empty();
     let mut chosen: Vec<Choice> = named(&args.workload, stage).map(with_default_threads).collect();
     if chosen.is_empty() {
-        let kinds = [
-            (Kind::Sections, has_sections_flag),
-            (Kind::LockBench, args.locks.is_some()),
-            (Kind::GcWait, has_waits_flag),
-            (Kind::Pool, args.pool.is_given()),
-        ];
+        let kinds = [(Kind::Sections, has_sections_flag), (Kind::GcWait, has_waits_flag)];
         let implied = kinds.iter().filter(|kind| kind.1).map(|kind| WorkloadSpec::new(kind.0));
         chosen = implied.map(with_default_threads).collect();
     }
@@ -214,37 +185,16 @@ fn workloads(args: &RunArgs, stage: &Stage) -> Result<Vec<Choice>, String> {
     }
     let has = |kind| chosen.iter().any(|(spec, _)| spec.kind == kind);
     if has_sections_flag && !has(Kind::Sections) {
-        return Err(
-            "--cs, --out UNITS, --think and --data belong to workload sections, which --workload does not name"
-                .to_string(),
-        );
-    }
-    if args.locks.is_some() && !has(Kind::LockBench) {
-        return Err("--locks belongs to workload lock-bench, which --workload does not name".to_string());
+        return Err("--cs and --out UNITS belong to workload sections, which --workload does not name".to_string());
     }
     if has_waits_flag && !has(Kind::GcWait) {
         return Err("--yield-after-us belongs to workload gc-wait, which --workload does not name".to_string());
-    }
-    if args.pool.is_given() && !has(Kind::Pool) {
-        return Err(
-            "--burst, --work, --gap and --notify belong to workload pool, which --workload does not name".to_string()
-        );
     }
     let (is_alone, asked) = (chosen.len() == 1, threads_asked(args, stage.cpus));
     for (spec, threads) in &mut chosen {
         if spec.kind == Kind::Sections {
             spec.cs = args.cs.unwrap_or(spec.cs);
-            spec.out = think.unwrap_or(spec.out);
-            spec.data = args.data.map_or(spec.data, Into::into);
-        }
-        if spec.kind == Kind::LockBench {
-            spec.locks = args.locks.unwrap_or(spec.locks);
-        }
-        if spec.kind == Kind::Pool {
-            spec.burst = args.pool.burst.unwrap_or(spec.burst);
-            spec.work_us = args.pool.work.unwrap_or(spec.work_us);
-            spec.gap_us = args.pool.gap.unwrap_or(spec.gap_us);
-            spec.notify = args.pool.notify.map_or(spec.notify, Into::into);
+            spec.out = out.unwrap_or(spec.out);
         }
         *threads = threads_for(spec, threads, &asked, is_alone)?;
     }
@@ -322,17 +272,15 @@ mod tests {
     fn both_meanings_of_out() {
         let expected = vec![("sections/cs20-out60".to_string(), "std".to_string(), 2)];
         assert_eq!(points_of("--lock std --threads 2 --workload sections --cs 20 --out 60 --out a.csv"), expected);
-        assert_eq!(points_of("--lock std --threads 2 --cs 20 --think 60"), expected);
+        assert_eq!(points_of("--lock std --threads 2 --cs 20 --out 60"), expected);
         assert_eq!(points_of("--lock std --threads 2 --workload sections/cs20-out60"), expected);
-        assert!(plan_of("--out 60 --think 60").unwrap_err().contains("--think"));
+        assert!(plan_of("--out 60 --out 60").unwrap_err().contains("--out gives the units of work outside twice"));
     }
 
     #[test]
     fn flags_of_other_workloads_are_refused() {
         assert!(plan_of("--workload solo --cs 20").unwrap_err().contains("--cs"));
-        assert!(plan_of("--workload solo --data near").unwrap_err().contains("--data"));
-        assert!(plan_of("--workload solo --locks 4").unwrap_err().contains("--locks"));
-        assert_eq!(points_of("--lock std --locks 7")[0].0, "lock-bench/locks7");
+        assert!(plan_of("--workload solo --out 20").unwrap_err().contains("--out"));
     }
 
     #[test]
@@ -343,24 +291,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tuning_is_part_of_the_name_or_given_to_every_ondeck() {
-        let locks_of = |line: &str| -> Vec<String> {
-            points_of(&format!("--workload solo {line}")).into_iter().map(|point| point.1).collect()
-        };
-        let expected = ["ondeck", "ondeck[poll_max_ns=4000]", "std"];
-        assert_eq!(locks_of("--lock ondeck,ondeck[poll_max_ns=4000],std"), expected);
-        assert_eq!(locks_of("--lock std,ondeck --tuning low-latency"), ["std", "ondeck[low-latency]"]);
-        let both = locks_of("--lock ondeck,ondeck[look_ns=0] --tuning low-latency+look_ns=9");
-        assert_eq!(both, ["ondeck[low-latency+look_ns=9]", "ondeck[look_ns=0]"]);
-        assert_eq!(locks_of("--lock ondeck --tuning balanced"), ["ondeck"], "measured with the real constants");
-        assert!(
-            plan_of("--lock std --tuning low-latency").unwrap_err().contains("--tuning low-latency belongs to ondeck")
-        );
-        assert_eq!(
-            locks_of("--lock coreclr-monitor-before,ondeck --tuning no-spin"),
-            ["coreclr-monitor-before[no-spin]", "ondeck"]
-        );
-        assert!(plan_of("--lock ondeck --tuning no-spin").unwrap_err().contains("coreclr-monitor-before"));
+    fn a_tuning_is_part_of_the_name() {
+        let points = points_of("--workload solo --lock ondeck,ondeck[poll_max_ns=4000],ondeck,std");
+        let locks: Vec<&str> = points.iter().map(|point| point.1.as_str()).collect();
+        assert_eq!(locks, ["ondeck", "ondeck[poll_max_ns=4000]", "std"]);
     }
 
     #[test]
@@ -375,7 +309,7 @@ mod tests {
     fn a_pool_has_locks_with_a_condition_variable() {
         let name = "pool/burst9-work0-gap200-under".to_string();
         let expected = ["ondeck", "std"].map(|lock| (name.clone(), lock.to_string(), 3));
-        assert_eq!(points_of("--burst 9 --work 0 --notify under --lock ondeck,std --threads 3"), expected);
+        assert_eq!(points_of("--workload pool/burst9-work0-under --lock ondeck,std --threads 3"), expected);
         let locks_of = |line| points_of(line).into_iter().map(|point| point.1).collect::<Vec<String>>();
         assert_eq!(locks_of("--workload pool --threads 3"), ["ondeck", "std", "parking-lot", "pthread"]);
         let all = locks_of("--workload pool --lock all --threads 3");
@@ -383,7 +317,6 @@ mod tests {
         let text = plan_of("--workload pool --lock std,tas").unwrap_err();
         assert!(text.contains("tas has none; accepted: ondeck, std"), "{text}");
         assert!(points_of("--workload all --lock tas").iter().all(|point| !point.0.starts_with("pool")));
-        assert!(plan_of("--workload solo --gap 5").unwrap_err().contains("--gap"));
     }
 
     #[test]

@@ -10,11 +10,9 @@ mod rights;
 mod run;
 pub(crate) mod running;
 mod signals;
-mod trial;
 
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
-use crate::terminal::say;
 pub(crate) use directory::{Directory, directory};
 use ondeck_launch::{Refusal, prepare};
 use outputs::Outputs;
@@ -25,9 +23,6 @@ pub(crate) use signals::{end_at_once, listen};
 use std::ffi::OsString;
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
-    if args.trial.is_wanted {
-        return trial::run(args);
-    }
     if let Some(name) = &args.kernel.cgroup {
         return running::attach_to_cgroup(args, name);
     }
@@ -49,9 +44,6 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
     let launch = args.recorder.launch(&args.command, directory.path());
     let command = prepare(&launch).map_err(|refusal| not_recorded(refusal, &args.command))?;
     let mut watched = RecordedProgram::start(command, &args.command, directory.path(), Purpose::Profile)?;
-    if args.usdt {
-        say(&outputs::probes(watched.child.id(), &launch).map_err(refused)?);
-    }
     let status = watched.watch(args.every, |collector, now| outputs.write_snapshot(collector.snapshot(now)));
     watched.collector.take(now_ns());
     // Names take a while. From here on nothing needs the directory, so nothing is left if a signal ends us.

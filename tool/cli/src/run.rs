@@ -32,7 +32,7 @@ fn launch(args: &LaunchArgs, recording: Option<Recording>) -> Launch {
     Launch {
         command: args.command.clone(),
         lock: args.lock.clone(),
-        library: args.library.clone(),
+        library: args.library.path.clone(),
         recording,
         verbose: args.verbose,
         no_children: args.no_children,

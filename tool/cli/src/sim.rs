@@ -95,7 +95,7 @@ fn plan(args: &SimArgs) -> Result<MachinePlan, String> {
     let cores = args.cores.map_or(String::new(), |cores| format!(" --cores {cores}"));
     let machine_words = quoted(name) + &cores;
     let points = points(&args.run, &Stage::simulated(&machine))?;
-    let rounds = args.seeds.or(args.rounds).unwrap_or(if args.trace.is_some() { 1 } else { SEEDS });
+    let rounds = args.rounds.unwrap_or(if args.trace.is_some() { 1 } else { SEEDS });
     let (seed, seconds, pin) = (args.seed, args.seconds, args.run.pin.into());
     let plan = Plan { points, rounds, seconds, seed, pin, load: 0 };
     simulate::check(&plan).map_err(|failure| failure.to_string())?;

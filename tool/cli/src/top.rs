@@ -49,10 +49,8 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
         (None, 0) => Ok(()),
         (Some(signal), _) => Err(Exit::Interrupted(signal)),
         (None, code) => {
-            if args.output.is_none() {
-                say(&format!("The program ended with exit code {code}. To see what it printed:"));
-                say(&as_typed(&format!("ondeck top --output out.txt -- {}", typed(&args.command))));
-            }
+            say(&format!("The program ended with exit code {code}. To see what it printed:"));
+            say(&as_typed(&typed(&args.command)));
             Err(Exit::Program(code))
         }
     }
@@ -61,11 +59,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Exit> {
 /// What is watched, and a word about what it prints, or how it is seen.
 fn source(args: &TopArgs) -> Result<(Box<dyn Source>, String), Exit> {
     if args.pid.is_empty() {
-        let output = match &args.output {
-            Some(path) => format!("output: {}", path.display()),
-            None => "output: thrown away, --output FILE keeps it".to_owned(),
-        };
-        return Ok((Box::new(Program::start(args)?), output));
+        return Ok((Box::new(Program::start(args)?), "output: thrown away".to_owned()));
     }
     let MeantProcesses { pids, notes } = meant(&args.pid, "top");
     notes.iter().for_each(|note| say(&format!("note: {note}")));

@@ -212,10 +212,7 @@ fn orders(profile: &Profile, found: &Findings, width: usize) -> String {
     }
     if profile.order.len() > MOST_ORDERS {
         let n = profile.order.len() - MOST_ORDERS;
-        text += &format!(
-            "\n{}",
-            wrap("", &format!("{n} more pairs or circles of locks: --report FILE.html has all"), width)
-        );
+        text += &format!("\n{}", wrap("", &format!("{n} more pairs or circles of locks: -o FILE.html has all"), width));
     }
     text
 }

@@ -49,17 +49,6 @@ pub fn builtin(name: &str) -> Option<Machine> {
     Some(sound(make(&builtin.label(), builtin.text, None, None)))
 }
 
-/// How many figures of the built-in machine of that name, inherited ones too, come from where: `measured`, `sourced`,
-/// `guess` and so on, in the order in which `docs/machines.md` explains them. `None` if there is no such machine.
-///
-/// # Panics
-/// As [`builtin`].
-pub fn origins(name: &str) -> Option<Vec<(&'static str, usize)>> {
-    let builtin = BUILTINS.iter().find(|builtin| builtin.name == name)?;
-    let texts = sound(with_ancestors(&builtin.label(), builtin.text, None));
-    Some(origins_in(&sound(texts.tree())))
-}
-
 fn sound<T>(of_builtin: Result<T, String>) -> T {
     of_builtin.unwrap_or_else(|error| panic!("a built-in machine is broken: {error}"))
 }

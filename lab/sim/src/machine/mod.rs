@@ -18,5 +18,5 @@ mod tests;
 
 #[cfg(test)]
 use file::from_text;
-pub use file::{builtin, builtin_names, find, load, origins};
+pub use file::{builtin, builtin_names, find, load};
 pub use model::{CoreKind, Cpu, Eevdf, FarAtomics, MAX_CORES, Machine, Memory, Os, Policy};

@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 /// The name of the flagship.
 pub(super) const NAME: &str = ENTRY.name;
 
-/// Sets of constants that have a name. The first is what the lock has without being asked.
+/// Sets of constants that have a name.
 const NAMED: [(&str, Tuning); 3] = [("default", BALANCED), ("balanced", BALANCED), ("low-latency", LOW_LATENCY)];
 
 macro_rules! fields {
@@ -46,16 +46,7 @@ fields! {
 
 /// Reads a tuning: a name, or constants as `FIELD=NUMBER`, or a name and constants that differ from it; joined by `+`.
 /// The error is one line with what is accepted.
-///
-/// # Example
-///
-/// ```
-/// use ondeck_workloads::tuning::parse;
-///
-/// let tuning = parse("low-latency+poll_max_ns=4000").unwrap();
-/// assert_eq!((tuning.poll_max_ns, tuning.rotate_ns), (4_000, parse("low-latency").unwrap().rotate_ns));
-/// ```
-pub fn parse(text: &str) -> Result<Tuning, String> {
+pub(super) fn parse(text: &str) -> Result<Tuning, String> {
     let named = |text: &str| NAMED.iter().find(|(name, _)| *name == text).map(|(_, tuning)| *tuning);
     let base = text.split('+').next().and_then(named);
     let mut tuning = base.unwrap_or(BALANCED);
@@ -67,11 +58,6 @@ pub fn parse(text: &str) -> Result<Tuning, String> {
         *place = number.parse().map_err(|_| format!("{constant}: accepted: whole numbers from 0 to {}", u32::MAX))?;
     }
     Ok(tuning)
-}
-
-/// Whether `text` names the constants that the lock has anyway.
-pub fn is_default(text: &str) -> bool {
-    text == NAMED[0].0 || text == NAMED[1].0
 }
 
 fn unknown(part: &str) -> String {

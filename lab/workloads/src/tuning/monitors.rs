@@ -58,11 +58,6 @@ monitors! {
     RawCoreclrMonitor in coreclr_monitor,
 }
 
-/// Whether the lock called `name` has this tuning.
-pub(super) fn knows(name: &str, tuning: &str) -> bool {
-    LOCKS.contains(&name) && Spin::parse(tuning).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,9 +20,7 @@ mod spike;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use spec::{
-    Data, Kind, MAX_BURST, MAX_LOCKS, MAX_UNITS, MAX_US, Notify, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names,
-};
+pub use spec::{Data, Kind, MAX_UNITS, Notify, WORKLOADS, WorkloadInfo, WorkloadSpec, workload_names};
 
 use crate::bench_lock::BenchLock;
 use crate::conditions::{Conditions, End};

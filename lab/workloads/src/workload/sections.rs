@@ -4,7 +4,7 @@
 //!
 //! | | on lines of their own | on the line of the lock |
 //! |---|---|---|
-//! | time is spent | without `--data` | `none` |
+//! | time is spent | without a word | `none` |
 //! | a number is worked on | `far` | `near` |
 //!
 //! The counter can be left out of none of them, or a lock that lets two threads in would pass. So where it lies is part of

@@ -198,7 +198,7 @@ pub static WORKLOADS: [WorkloadInfo; 15] = [
     WorkloadInfo {
         kind: Kind::Sections,
         name: "sections",
-        about: "--cs units of work inside, --out outside: turns of an empty loop; with --data, a number is worked on inside",
+        about: "--cs units of work inside, --out outside: turns of an empty loop; with /near or /far, a number is worked on inside",
         default_threads: &[1, 2, 4, 16, 64],
         ..USUAL
     },
@@ -213,7 +213,7 @@ pub static WORKLOADS: [WorkloadInfo; 15] = [
     WorkloadInfo {
         kind: Kind::LockBench,
         name: "lock-bench",
-        about: "each operation picks one of --locks locks at random and adds to its counter",
+        about: "each operation picks one of two locks at random, or of 64 with /locks64, and adds to its counter",
         default_threads: &[32],
         ..USUAL
     },
@@ -270,7 +270,7 @@ pub static WORKLOADS: [WorkloadInfo; 15] = [
     WorkloadInfo {
         kind: Kind::Pool,
         name: "pool",
-        about: "workers wait for jobs at a queue (condition variable); by --burst, --work, --gap, --notify",
+        about: "workers wait for jobs at a queue (condition variable): by /burst4-work5-gap200-after",
         op: "one job in dispatch, one burst in burst: ns_per_op is its mean, wait_* are its percentiles",
         default_threads: &[1, 4, 16],
         max_threads: MAX_THREADS - 1,
@@ -452,11 +452,11 @@ impl WorkloadSpec {
 }
 
 /// Most locks of `lock-bench`: each has two cache lines of its own, and a million is "no contention" in the original.
-pub const MAX_LOCKS: u32 = 1_000_000;
+const MAX_LOCKS: u32 = 1_000_000;
 /// Most jobs of a burst.
-pub const MAX_BURST: u32 = 10_000;
+const MAX_BURST: u32 = 10_000;
 /// Longest work of a job and longest gap, in microseconds: the threads look once in it whether all is over.
-pub const MAX_US: u32 = 100_000;
+const MAX_US: u32 = 100_000;
 /// From so many locks on, most of them are free at any time.
 const MANY_LOCKS: u32 = 16;
 /// Most units of work, about 10 ms: a longer section with many threads would look like a lock that is stuck.

@@ -39,7 +39,7 @@ pub(crate) struct ReportArgs {
     /// A trace of `ondeck sim --trace` becomes a timeline: who holds the lock, who is awake and wants it, and who
     /// sleeps.
     ///
-    /// A profile of `ondeck profile --format json` has a page of its own, with its locks, stacks and flame graphs. You
+    /// A profile of `ondeck profile -o FILE.json` has a page of its own, with its locks, stacks and flame graphs. You
     /// cannot combine it with other files.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,

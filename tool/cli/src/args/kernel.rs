@@ -13,7 +13,7 @@ pub(crate) struct KernelArgs {
     /// the rights to trace system calls, so run it with sudo.
     ///
     /// Example: sudo ondeck profile --futex -- ./server
-    #[arg(long, conflicts_with_all = ["lock", "rate", "exact", "budget", "order", "usdt", "library"])]
+    #[arg(long, conflicts_with_all = ["lock", "rate", "exact", "budget", "order", "library"])]
     pub(crate) futex: bool,
 
     /// Profile a process that runs already, or several
@@ -33,7 +33,7 @@ pub(crate) struct KernelArgs {
         value_parser = clap::value_parser!(u32).range(1..),
         value_delimiter = ',',
         num_args = 1..,
-        conflicts_with_all = ["lock", "usdt", "library"]
+        conflicts_with_all = ["lock", "library"]
     )]
     pub(crate) pid: Vec<u32>,
 
@@ -43,7 +43,7 @@ pub(crate) struct KernelArgs {
     /// enough, or a service. Processes that begin later are left out.
     ///
     /// Example: sudo ondeck profile --cgroup $(docker inspect -f '{{.Id}}' web) --for 30s
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "futex", "lock", "usdt", "library"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "futex", "lock", "library"])]
     pub(crate) cgroup: Option<String>,
 
     /// With --pid or --cgroup: stop after this time, such as 500ms, 30s or 2m

@@ -1,10 +1,11 @@
 //! The flags of whatever runs a program with the recorder in it: `ondeck profile` and `ondeck top`.
 
+use super::LibraryArgs;
 use clap::Args;
 use ondeck_launch::running::RecordOptions;
 use ondeck_launch::{Launch, Recording};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 #[derive(Debug, Args)]
 pub(crate) struct RecorderArgs {
@@ -62,12 +63,8 @@ pub(crate) struct RecorderArgs {
     #[arg(long)]
     pub(crate) each_lock: bool,
 
-    /// Path of libondeck_pthread.so, if `ondeck` does not find it
-    ///
-    /// Without this flag, the library must be beside `ondeck` or in ../lib/ondeck. Its path must have no spaces and no
-    /// colons.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) library: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
 }
 
 /// A part of one core.
@@ -108,7 +105,7 @@ impl RecorderArgs {
         Launch {
             command: command.to_vec(),
             lock: Some(self.lock.clone()),
-            library: self.library.clone(),
+            library: self.library.path.clone(),
             recording: Some(recording),
             ..Launch::default()
         }

@@ -3,10 +3,9 @@
 use super::recorder::RecorderArgs;
 use clap::Args;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 /// What makes sense only for a program that is started here.
-const OF_PROGRAMS: [&str; 5] = ["output", "lock", "order", "library", "command"];
+const OF_PROGRAMS: [&str; 4] = ["lock", "order", "library", "command"];
 
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {
@@ -28,21 +27,12 @@ pub(crate) struct TopArgs {
     )]
     pub(crate) pid: Vec<u32>,
 
-    /// File for the program's standard output and standard error [default: they are thrown away]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
     #[command(flatten)]
     pub(crate) recorder: RecorderArgs,
 
     /// The program to run, and its arguments
     ///
     /// Put -- before the program.
-    #[arg(
-        required_unless_present = "pid",
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "PROGRAM"
-    )]
+    #[arg(required_unless_present = "pid", trailing_var_arg = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
 }

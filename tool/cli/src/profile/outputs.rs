@@ -4,21 +4,59 @@ use crate::args::{ProfileArgs, ProfileFormat};
 use crate::deliver::file_of;
 use crate::exit::Exit;
 use crate::terminal::{as_typed, for_user, print, say, width};
-use ondeck_launch::{Launch, Refusal};
 use ondeck_profile::{Profile, flamegraph, grouped, json, pprof};
 use ondeck_report::output::OutFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What can be made of a profile.
-type Form = fn(&Profile) -> Vec<u8>;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Page,
+    FlameGraph,
+    Pprof,
+    Json,
+    List,
+}
+
+/// What the files of each form end with, and what each is called.
+const FORMS: [(&str, Form, &str); 5] = [
+    (".html", Form::Page, "a page"),
+    (".svg", Form::FlameGraph, "a flame graph"),
+    (".pb.gz", Form::Pprof, "for go tool pprof"),
+    (".json", Form::Json, "all figures"),
+    (".txt", Form::List, "the list"),
+];
+
+impl Form {
+    /// The form that the extension of a file says.
+    fn of(path: &Path) -> Result<Self, Exit> {
+        let name = path.as_os_str().as_encoded_bytes();
+        match FORMS.iter().find(|(ending, ..)| name.ends_with(ending.as_bytes())) {
+            Some((_, form, _)) => Ok(*form),
+            None => {
+                let accepted = FORMS.map(|(ending, _, what)| format!("{ending} ({what})")).join(", ");
+                Err(Exit::Usage(format!("--output {}: unknown extension; accepted: {accepted}", path.display())))
+            }
+        }
+    }
+
+    fn write(self, profile: &Profile) -> Vec<u8> {
+        match self {
+            Form::Page => for_user(&ondeck_profile::page(profile)).into_bytes(),
+            Form::FlameGraph => flamegraph(profile).into_bytes(),
+            Form::Pprof => pprof::write(profile),
+            Form::Json => json::to_json(profile).into_bytes(),
+            Form::List => for_user(&ondeck_profile::table(profile, TEXT_WIDTH)).into_bytes(),
+        }
+    }
+}
 
 /// The files that were asked for.
 pub(super) struct Outputs {
     files: Vec<(Form, PathBuf, OutFile)>,
-    /// What goes to the terminal, or a pipe.
-    format: ProfileFormat,
-    is_printed: bool,
+    /// Whether JSON is printed instead of the list.
+    is_json_printed: bool,
     each_lock: bool,
     n_snapshots: u32,
     /// What each profile is to say beside its own notes.
@@ -28,27 +66,26 @@ pub(super) struct Outputs {
 impl Outputs {
     /// All that can be refused is, before the program is started.
     pub(super) fn check(args: &ProfileArgs) -> Result<Self, Exit> {
-        let printed: Form = match args.format {
-            ProfileFormat::Table => |profile| for_user(&ondeck_profile::table(profile, TEXT_WIDTH)).into_bytes(),
-            ProfileFormat::Json => |profile| json::to_json(profile).into_bytes(),
-        };
-        let wanted: [(Form, _, _); 4] = [
-            (pprof::write, "--output", &args.output),
-            (|profile| for_user(&ondeck_profile::page(profile)).into_bytes(), "--report", &args.report),
-            (|profile| flamegraph(profile).into_bytes(), "--flamegraph", &args.flamegraph),
+        let printed = if args.format == ProfileFormat::Json { Form::Json } else { Form::List };
+        let mut wanted = Vec::new();
+        for path in &args.output {
+            wanted.push((Form::of(path)?, "--output", path));
+        }
+        let others = [
+            (Form::Page, "--report", &args.report),
+            (Form::FlameGraph, "--flamegraph", &args.flamegraph),
             (printed, "--out", &args.out),
         ];
-        let mut files = Vec::new();
+        wanted.extend(others.into_iter().filter_map(|(form, flag, path)| Some((form, flag, path.as_ref()?))));
+        let mut files: Vec<(Form, PathBuf, OutFile)> = Vec::new();
         for (form, flag, path) in wanted {
-            files.extend(file_of(flag, path.as_deref())?.map(|(path, file)| (form, path.to_owned(), file)));
-        }
-        for (at, (_, path, _)) in files.iter().enumerate() {
-            if files[..at].iter().any(|(_, other, _)| other == path) {
+            if files.iter().any(|(_, other, _)| other == path) {
                 return Err(Exit::Usage(format!("{}: two outputs in one file; each needs its own", path.display())));
             }
+            files.extend(file_of(flag, Some(path.as_path()))?.map(|(path, file)| (form, path.to_owned(), file)));
         }
-        let (format, is_printed, each_lock) = (args.format, args.out.is_none(), args.recorder.each_lock);
-        Ok(Outputs { files, format, is_printed, each_lock, n_snapshots: 0, notes: Vec::new() })
+        let is_json_printed = printed == Form::Json && args.out.is_none();
+        Ok(Outputs { files, is_json_printed, each_lock: args.recorder.each_lock, n_snapshots: 0, notes: Vec::new() })
     }
 
     /// Each profile says that, too.
@@ -67,15 +104,15 @@ impl Outputs {
         let profile = &self.noted(profile);
         let mut done = Ok(());
         for (form, _, file) in &self.files {
-            let written = file.replace(&form(profile)).map_err(Exit::Failed);
+            let written = file.replace(&form.write(profile)).map_err(Exit::Failed);
             done = done.and(written);
         }
-        let is_list = self.format == ProfileFormat::Table;
-        if self.is_printed && !is_list {
+        if self.is_json_printed {
             done = done.and(print(&json::to_json(profile)));
         }
-        // The list is in its file, if it has one. JSON is printed instead of the list, and written beside it.
-        if self.is_printed == is_list || matches!(done, Err(Exit::Failed(_))) {
+        // The list is in its file, if it has one.
+        let is_elsewhere = self.is_json_printed || self.files.iter().any(|(form, ..)| *form == Form::List);
+        if !is_elsewhere || matches!(done, Err(Exit::Failed(_))) {
             show(profile);
         }
         done
@@ -90,7 +127,7 @@ impl Outputs {
         }
         for (form, path, _) in &self.files {
             let path = numbered(path, self.n_snapshots);
-            let written = OutFile::check(&path).and_then(|file| file.replace(&form(profile)));
+            let written = OutFile::check(&path).and_then(|file| file.replace(&form.write(profile)));
             written.unwrap_or_else(|what| say(&format!("warning: snapshot {}: {what}", self.n_snapshots)));
         }
     }
@@ -122,17 +159,6 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
         },
     };
     path.with_file_name(OsString::from(format!("{stem}.{number:04}{end}")))
-}
-
-/// Where the probes are, and how they are used.
-pub(super) fn probes(pid: u32, launch: &Launch) -> Result<String, Refusal> {
-    let library = ondeck_launch::library(launch)?;
-    let library = library.display();
-    Ok(format!(
-        "probes: ondeck:contended, ondeck:acquired, ondeck:release, ondeck:wake in {library}\n  \
-         bpftrace -p {pid} -e 'usdt:{library}:ondeck:contended {{ @[ustack] = count(); }}'\n  \
-         perf buildid-cache --add {library} && perf record -e sdt_ondeck:acquired -g -p {pid}"
-    ))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::profile::running::{NotBegun, RecordedProcesses};
 use crate::profile::{Directory, begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_launch::{ChildProcess, give_own_number, prepare};
 use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
-use ondeck_report::output::OutFile;
 use std::io::IsTerminal;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -45,7 +44,11 @@ impl Program {
         let directory = directory(args.recorder.max_mb, "--max-mb")?;
         let launch = args.recorder.launch(&args.command, directory.path());
         let mut command = prepare(&launch).map_err(|refusal| not_recorded(refusal, &args.command))?;
-        redirect(&mut command, args)?;
+        // The program must not write into the picture, nor read the keys that are meant for us.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        if std::io::stdin().is_terminal() {
+            command.stdin(Stdio::null());
+        }
         let run = begun(&args.command);
         let name = run.command.first().cloned().unwrap_or_default();
         let own_number = |command: &mut Command| give_own_number(command, &args.command[0]);
@@ -55,22 +58,6 @@ impl Program {
         collector.begins_with(running.pid().unsigned_abs(), false);
         Ok(Program { name, running, collector, is_stopped: false, _directory: directory })
     }
-}
-
-/// The program must not write into the picture, nor read the keys that are meant for us.
-fn redirect(command: &mut Command, args: &TopArgs) -> Result<(), Exit> {
-    if std::io::stdin().is_terminal() {
-        command.stdin(Stdio::null());
-    }
-    let Some(path) = &args.output else {
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        return Ok(());
-    };
-    let cannot = |error| Exit::Usage(format!("--output {}: {error}", path.display()));
-    let file = OutFile::check(path).and_then(|file| file.begin());
-    let file = file.map_err(|what| Exit::Usage(format!("--output {}: {what}", path.display())))?;
-    command.stderr(file.try_clone().map_err(cannot)?).stdout(file);
-    Ok(())
 }
 
 impl Source for Program {

@@ -2,14 +2,13 @@
 //! took it.
 
 use crate::alone;
-use crate::support::programs::{compiled, recorded};
+use crate::support::programs::{compiled, recording_of};
 
 #[test]
 fn who_leaves_the_lock_by_a_jump_is_named_and_nobody_instead() {
     let _cores = alone();
     // By the default rate, of most holds only the unlock is known.
-    let (profile, run) = recorded(&[], &[&compiled("jumpers.c", &["-O2"])]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = recording_of(&[], &[&compiled("jumpers.c", &["-O2"])]);
     let names = |lock: &str| {
         let lock = profile.locks.iter().find(|one| one.name == lock).expect("it was used");
         let of = |site: &ondeck_profile::Site| ondeck_profile::busiest(&profile, &[*site]).unwrap_or_default().0;

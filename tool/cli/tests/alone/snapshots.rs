@@ -18,7 +18,7 @@ fn nothing_is_missed_while_a_snapshot_gets_its_names() {
     let json = scratch.path("profile.json");
     let busy = ChildProcess::start(&mut Command::new(compiled("busy.c", &[])), libc::SIGKILL).unwrap();
     let pid = busy.pid().to_string();
-    let flags = ["--format", "json", "--out", &json, "--pid", &pid, "--for", "1500ms", "--every", "500ms"];
+    let flags = ["-o", &json, "--pid", &pid, "--for", "1500ms", "--every", "500ms"];
     let run = ondeck(&[&["profile"], &flags[..]].concat());
     let profile = profile_in(&json);
     let (waits, lost) = (profile.locks.iter().map(|lock| lock.waits).sum::<f64>(), profile.dropped.samples);

@@ -10,7 +10,7 @@ fn the_demo_finds_its_lock_and_replaces_it() {
     assert!(["demo_cache", "of 2 locks"].iter().any(|words| demo.stderr.contains(words)), "{}", demo.stderr);
     let figures = demo.stdout.lines().filter(|line| line.contains("requests/s, ")).count();
     assert!(figures == 2 && demo.stdout.contains("times the requests"), "{}", demo.stdout);
-    let (_, page) = demo.stdout.split_once("--report ").unwrap();
+    let (_, page) = demo.stdout.split_once(" -o ").unwrap();
     assert!(std::fs::read_to_string(page.split_whitespace().next().unwrap()).unwrap().contains("demo-server"));
     for line in demo.stdout.lines() {
         assert!(line.chars().count() <= 90, "{line}");
@@ -35,7 +35,7 @@ fn the_demos_locks_have_their_names() {
 fn shells_complete_commands_and_flags() {
     for shell in ["bash", "zsh", "fish"] {
         let script = done(&["completions", shell]);
-        for word in ["profile", "flamegraph", "top", "compare"] {
+        for word in ["profile", "metric", "top", "compare"] {
             assert!(script.stdout.contains(word), "{shell}: {word}");
         }
     }
@@ -47,7 +47,7 @@ fn every_command_has_a_man_page() {
     let scratch = Scratch::new();
     let directory = scratch.path("man1");
     assert_eq!(ondeck(&["man", &directory]).code, Some(0));
-    let commands = "bench sim run profile top list calibrate report compare demo";
+    let commands = "bench sim run profile try top list calibrate report compare demo";
     for command in std::iter::once(String::new()).chain(commands.split(' ').map(|name| format!("-{name}"))) {
         let page = std::fs::read_to_string(format!("{directory}/ondeck{command}.1")).unwrap();
         assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{command}: {page}");

@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::kernel::{has, leads_to};
-use crate::support::programs::{compiled, may_trace, own_copy, profile_in, profiled, recorded};
+use crate::support::programs::{compiled, may_trace, own_copy, profile_in, profile_of, profiled, recording_of};
 use crate::support::{Scratch, ondeck};
 use ondeck_launch::ChildProcess;
 use ondeck_profile::{Profile, WaitKind};
@@ -28,8 +28,7 @@ fn a_container_that_has_ended_leaves_its_names() {
     if !may_trace() || !has("unshare") {
         return;
     }
-    let (profile, run) = profiled(&["--futex", "--", "unshare", "--mount", &compiled("turns.c", &[]), "40"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&["--futex", "--", "unshare", "--mount", &compiled("turns.c", &[]), "40"]);
     assert_named(&profile);
     assert!(profile.conditions.iter().any(|one| one.kind == WaitKind::Semaphore), "{:?}", profile.conditions);
     assert_eq!(profile.notes.len(), 1, "{:?}", profile.notes);
@@ -46,7 +45,7 @@ fn waits_in_a_stripped_c_library_are_no_locks() {
     for flags in [&["-O1"][..], &["-O1", "-fno-plt"], &["-O1", "-fcf-protection=none", "-Wl,-z,lazy"]] {
         let program = compiled("turns.c", flags);
         let script = "mkdir -p /usr/lib/debug; mount -t tmpfs none /usr/lib/debug; HOME=/none exec \"$@\"";
-        let words = ["sh", ondeck, "profile", "--futex", "--format", "json", "--out", &json, "--", &program, "40"];
+        let words = ["sh", ondeck, "profile", "--futex", "-o", &json, "--", &program, "40"];
         let status = Command::new("unshare").args(["--mount", "sh", "-c", script]).args(words).status().unwrap();
         assert!(status.success());
         let profile = profile_in(&json);
@@ -66,8 +65,7 @@ fn a_program_that_was_replaced_while_it_runs_has_its_own_names() {
     let guest = guest(&program, &["100000"]);
     std::fs::remove_file(&program).unwrap();
     for _ in ["deleted", "replaced"] {
-        let (profile, run) = profiled(&["--pid", &guest.pid().to_string(), "--for", "300ms"]);
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let profile = profile_of(&["--pid", &guest.pid().to_string(), "--for", "300ms"]);
         assert_named(&profile);
         assert_eq!((profile.processes[0].program.as_str(), profile.notes.len()), (&*program, 2), "{:?}", profile.notes);
         own_copy(&scratch, &compiled("turns.c", &["-DOTHER"]));
@@ -91,7 +89,7 @@ fn a_library_that_was_replaced_has_its_own_names_or_a_note() {
     let (json, ondeck, pid) = (scratch.path("few.json"), env!("CARGO_BIN_EXE_ondeck"), guest.pid().to_string());
     let less =
         ["--bounding-set", "-sys_admin,-checkpoint_restore", "--inh-caps", "-sys_admin,-checkpoint_restore", ondeck];
-    let words = ["profile", "--pid", &pid, "--for", "300ms", "--format", "json", "--out", &json];
+    let words = ["profile", "--pid", &pid, "--for", "300ms", "-o", &json];
     assert!(Command::new("setpriv").args(less).args(words).status().unwrap().success());
     let profile = profile_in(&json);
     assert!(profile.locks[0].name.starts_with("in libhold.so+0x"), "{:?}", profile.locks);
@@ -118,8 +116,7 @@ fn a_process_whose_first_thread_has_ended_has_names() {
 /// Whether a recording of the program that the words name has names of one of its files, or else a note that it is another now.
 #[track_caller]
 fn has_names(module: &str, file: &str, are_known: bool, words: &[&str]) {
-    let (profile, run) = recorded(&["--rate", "1"], words);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = recording_of(&["--rate", "1"], words);
     let mut own = profile.frames.iter().filter(|frame| frame.module == module).peekable();
     assert!(own.peek().is_some() && own.all(|frame| frame.is_named == are_known), "{:?}", profile.frames);
     let is_it = |note: &&String| note.starts_with(file) && note.contains("is another file now");

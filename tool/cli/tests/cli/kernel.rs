@@ -3,7 +3,7 @@
 //! They need the rights to trace system calls. Who has none is told which test was skipped.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::support::programs::{compiled, library, may_trace, profiled, skipped, source};
+use crate::support::programs::{compiled, library, may_trace, profile_of, profiled, skipped, source};
 use crate::support::{
     Scratch, command, failed, full_pipe, ondeck, refused, run, signal, takes, until, until_it_writes,
 };
@@ -162,8 +162,7 @@ fn what_is_waited_for_has_the_name_of_the_whole_object() {
         return;
     }
     let program = compiled("objects.c", &[]);
-    let (profile, run) = profiled(&["--futex", "--", &program]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&["--futex", "--", &program]);
     assert!(
         profile.locks.iter().any(|lock| lock.kind == LockKind::RwLock && lock.name == "shared"),
         "{:?}",
@@ -179,8 +178,7 @@ fn who_waits_for_an_atomic_waits_for_no_lock() {
         return;
     }
     let program = compiled("atomic.cpp", &["-std=c++20"]);
-    let (profile, run) = profiled(&["--futex", "--", &program]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&["--futex", "--", &program]);
     for (name, kind) in [("changed", WaitKind::Other), ("permits", WaitKind::Semaphore)] {
         let is_it =
             |one: &ondeck_profile::Condition| one.name.starts_with(name) && one.kind == kind && one.wait_ns > 10e6;
@@ -216,8 +214,7 @@ fn parking_lots_mutex_is_told_apart_by_the_place_that_waits() {
     let bench = ["bench", "--lock", "parking-lot-012", "--workload", "sections/cs2000-out60", "--threads", "4"];
     let short = ["--seconds", "0.2", "--rounds", "1", "--out", "/dev/null"];
     let program = env!("CARGO_BIN_EXE_ondeck");
-    let (profile, run) = profiled(&[&["--futex", "--", program][..], &bench, &short].concat());
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&[&["--futex", "--", program][..], &bench, &short].concat());
     let waits_there = |lock: &&ondeck_profile::Lock| {
         lock.waiters.iter().any(|site| leads_to(&profile, site.stack, "parking_lot::raw_mutex::RawMutex::lock"))
     };
@@ -233,20 +230,18 @@ fn a_process_that_runs_is_watched_and_left_as_it_was() {
     }
     let scratch = Scratch::new();
     let program = compiled("waits.c", &[]);
-    let begin = || Command::new(&program).arg("8000").stdout(Stdio::piped()).spawn().unwrap();
+    let begin = || Command::new(&program).arg("5000").stdout(Stdio::piped()).spawn().unwrap();
     // A second or so of a process that goes on; threads that start meanwhile belong to it.
     let child = begin();
     let pid = child.id().to_string();
-    let (profile, run) = profiled(&["--pid", &pid, "--for", "1200ms"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&["--pid", &pid, "--for", "1200ms"]);
     for name in ["held", "later"] {
         assert!(profile.locks.iter().any(|lock| lock.name == name && lock.wait_ns > 2e6), "{name}");
     }
     assert!(profile.seconds >= 1.2 && profile.command[0] == program, "{:?}", profile.command);
     // Until a signal.
     let json = scratch.path("stopped.json");
-    let mut watching =
-        command(&["profile", "--format", "json", "--out", &json, "--pid", &pid]).stderr(Stdio::null()).spawn().unwrap();
+    let mut watching = command(&["profile", "-o", &json, "--pid", &pid]).stderr(Stdio::null()).spawn().unwrap();
     until("its handlers", || takes(&watching, &[libc::SIGINT]));
     std::thread::sleep(std::time::Duration::from_millis(200));
     signal(&watching, libc::SIGINT);
@@ -279,8 +274,7 @@ fn several_processes_that_run_are_watched() {
     let threads = std::fs::read_dir(format!("/proc/{second}/task")).unwrap();
     let threads = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap());
     let thread = threads.into_iter().find(|thread| *thread != second).unwrap();
-    let (profile, run) = profiled(&["--futex", "--pid", &first, &thread, "--for", "700ms"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&["--futex", "--pid", &first, &thread, "--for", "700ms"]);
     assert!(
         profile.notes.iter().any(|note| note.contains(&format!("a thread of process {second}"))),
         "{:?}",

@@ -1,7 +1,7 @@
 //! Names that programs give their locks: thousands of one name are one row, in a child too.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::support::programs::{compiled, headers, recorded};
+use crate::support::programs::{compiled, headers, recorded, recording_of};
 use crate::support::recording_example;
 use ondeck_profile::{Dropped, Lock, Profile};
 use std::process::Command;
@@ -30,14 +30,10 @@ fn a_class_of_locks_in_c_is_one_row() {
         (1, "3000 locks of shard", 3000),
         (1, "journal", 1),
     ];
-    for flags in [&[headers()][..], &[headers(), "-fPIE", "-pie"]] {
+    for (flags, lock) in [(&[headers()][..], "glibc"), (&[headers(), "-fPIE", "-pie"], "ondeck")] {
         let program = compiled("named.c", flags);
         assert!(Command::new(&program).status().unwrap().success(), "without anything that records");
-        for lock in ["glibc", "ondeck"] {
-            let (profile, run) = recorded(&["--rate", "1", "--lock", lock], &[&program]);
-            assert_eq!(run.code, Some(0), "{}", run.stderr);
-            assert_eq!(rows(&profile), expected, "{lock}");
-        }
+        assert_eq!(rows(&recording_of(&["--rate", "1", "--lock", lock], &[&program])), expected, "{lock}");
     }
     let (each, _) = recorded(&["--rate", "1", "--each-lock"], &[&compiled("named.c", &[headers()])]);
     let shards = each.locks.iter().filter(|lock| lock.name.starts_with("shard at 0x") && lock.is_named);
@@ -49,8 +45,7 @@ fn a_class_of_locks_in_cpp_is_one_row() {
     let program = compiled("named.cpp", &["-std=c++17", headers()]);
     assert!(Command::new(&program).status().unwrap().success(), "without anything that records");
     for lock in ["glibc", "ondeck"] {
-        let (profile, run) = recorded(&["--rate", "1", "--lock", lock], &[&program]);
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let profile = recording_of(&["--rate", "1", "--lock", lock], &[&program]);
         let expected = [
             (0, "3000 locks of shard", 3000),
             (0, "cache", 1),
@@ -67,8 +62,7 @@ fn a_class_of_locks_in_cpp_is_one_row() {
 #[test]
 fn a_class_of_locks_in_rust_is_one_row() {
     let program = recording_example("ondeck", "named");
-    let (profile, run) = recorded(&["--rate", "1"], &[&program]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = recording_of(&["--rate", "1"], &[&program]);
     let expected = [
         (0, "1000 locks of session", 1000),
         (0, "3000 locks of shard", 3000),

@@ -1,7 +1,7 @@
 //! `ondeck profile --order`: locks that are taken in both orders are found, and no others.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::support::programs::{compiled, library, profile_in, profiled, recorded};
+use crate::support::programs::{compiled, library, profile_in, profiled, recorded, recording_of};
 use crate::support::{Scratch, ondeck, recording_example};
 use ondeck_launch::ChildProcess;
 use ondeck_profile::{LockOrder, Profile};
@@ -18,8 +18,7 @@ fn has_function(profile: &Profile, stack: Option<u32>, function: &str) -> bool {
 }
 
 fn in_order(lock: &str, program: &str, case: &str) -> Profile {
-    let (profile, run) = recorded(&["--order", "--lock", lock], &[program, case]);
-    assert_eq!(run.code, Some(0), "{case}: {}", run.stderr);
+    let profile = recording_of(&["--order", "--lock", lock], &[program, case]);
     assert_eq!(profile.dropped.nestings, 0, "{case}: {:?}", profile.dropped);
     profile
 }
@@ -145,7 +144,7 @@ fn a_later_lock_at_the_same_address_is_not_told_as_the_same_one() {
 fn pairs_that_are_gone_give_their_places_to_others() {
     let (program, scratch) = (compiled("order.c", &[]), Scratch::new());
     let (json, snapshots) = (scratch.path("profile.json"), scratch.path("profile"));
-    let flags = ["--order", "--max-mb", "1", "--format", "json", "--out", &json, "--library", library()];
+    let flags = ["--order", "--max-mb", "1", "-o", &json, "--library", library()];
     let run = ondeck(&[&["profile"], &flags[..], &["--", &program, "short_lived", &snapshots]].concat());
     let profile = profile_in(&json);
     let [order] = &profile.order[..] else { panic!("{:?}", profile.order) };

@@ -9,7 +9,7 @@ use std::process::Stdio;
 /// A run that would take minutes.
 const BENCH: &str = "bench --lock std --workload solo --seconds 0.02 --rounds 5000";
 const SIM: &str =
-    "sim --machine m1 --lock mcs,ondeck --workload mutex-contention --threads 2 --seconds 0.001 --seeds 5000";
+    "sim --machine m1 --lock mcs,ondeck --workload mutex-contention --threads 2 --seconds 0.001 --rounds 5000";
 
 /// A second of work.
 const SECOND: u64 = 100;

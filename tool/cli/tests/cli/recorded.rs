@@ -51,8 +51,7 @@ fn a_program_with_ondecks_mutexes_tells_who_waits_for_whom() {
     let scratch = Scratch::new();
     let out = scratch.path("profile.json");
     let program = recording_example("parking_lot", "recorded");
-    let arguments =
-        ["profile", "--library", library(), "--rate", "1", "--format", "json", "--out", &out, "--", &program];
+    let arguments = ["profile", "--library", library(), "--rate", "1", "-o", &out, "--", &program];
     let run = done(&arguments);
     let profile = json::from_json(&std::fs::read_to_string(&out).unwrap()).unwrap();
     assert_eq!(profile.dropped.samples + profile.dropped.locks + profile.dropped.processes, 0, "{:?}", profile.dropped);

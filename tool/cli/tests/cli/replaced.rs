@@ -1,7 +1,7 @@
 //! Libraries that are loaded at the place of others that were unloaded: each wait has the names of what was there then.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::support::programs::{compiled, library, may_trace, profiled};
+use crate::support::programs::{compiled, library, may_trace, profile_of};
 use ondeck_profile::Profile;
 use std::collections::BTreeMap;
 
@@ -38,8 +38,7 @@ fn a_library_at_the_place_of_another_keeps_its_names() {
         for order in [[&alpha, &beta, &alpha], [&beta, &alpha, &beta]] {
             let [first, second, third] = order.map(String::as_str);
             let words = ["--", &program, "inside", first, second, third];
-            let (profile, run) = profiled(&[&flags[..], &words].concat());
-            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            let profile = profile_of(&[&flags[..], &words].concat());
             let waits = waits(&profile);
             let (n_alpha, n_beta) = if first == alpha { (240, 20) } else { (120, 40) };
             for (name, most) in [("alpha", n_alpha), ("beta_", n_beta)] {
@@ -49,8 +48,7 @@ fn a_library_at_the_place_of_another_keeps_its_names() {
             }
         }
         // The lock is in the library, and no function of the library is on a stack.
-        let (profile, run) = profiled(&[&flags[..], &["--", &program, "outside", &alpha, &beta]].concat());
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let profile = profile_of(&[&flags[..], &["--", &program, "outside", &alpha, &beta]].concat());
         for (name, (_, locks)) in waits(&profile) {
             assert!((1..=20).contains(&locks), "{flags:?}: {locks} waits for the lock of {name}");
         }

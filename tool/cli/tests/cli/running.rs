@@ -1,8 +1,10 @@
 //! `ondeck profile --pid` and `--cgroup` of programs with the recorder in them: it is switched on in a program that runs, and off.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::support::programs::{compiled, library, profiled, skipped};
-use crate::support::{Scratch, built, command, failed, ondeck, recording_example, run as finished, until};
+use crate::support::programs::{compiled, library, profile_of, profiled, skipped};
+use crate::support::{
+    Scratch, built, command, failed, ondeck, recording_example, run as finished, until, with_both_locks,
+};
 use ondeck_profile::{Profile, State};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -66,8 +68,7 @@ fn a_program_that_the_loader_runs_has_its_names() {
     let program = compiled("server.c", &[]);
     let words = ["run", "--library", library(), "--lock", "glibc", "--", "/lib64/ld-linux-x86-64.so.2", &program];
     let server = Server::start(&mut command(&words));
-    let (profile, run) = profiled(&["--pid", &server.pid(), "--for", "700ms", "--rate", "1"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&["--pid", &server.pid(), "--for", "700ms", "--rate", "1"]);
     assert_named(&profile, "rebuild");
     assert_eq!((profile.processes[0].program.as_str(), profile.notes.len()), (&*program, 0), "{:?}", profile.notes);
     server.end();
@@ -75,17 +76,16 @@ fn a_program_that_the_loader_runs_has_its_names() {
 
 #[test]
 fn a_program_that_runs_is_recorded_again_and_again() {
-    for lock in ["glibc", "ondeck"] {
+    with_both_locks(|lock| {
         let server = Server::with(lock, &[]);
         for flags in [&[][..], &["--exact"], &["--rate", "1"]] {
-            let (profile, run) = profiled(&[&["--pid", &server.pid(), "--for", "700ms"], flags].concat());
-            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            let profile = profile_of(&[&["--pid", &server.pid(), "--for", "700ms"], flags].concat());
             assert_named(&profile, "rebuild");
             assert_eq!((profile.lock.as_str(), profile.notes.len()), (lock, 0), "{:?}", profile.notes);
             assert_eq!(profile.processes.iter().map(|one| one.pid).collect::<Vec<_>>(), [server.0.id()]);
         }
         server.end();
-    }
+    });
 }
 
 #[test]
@@ -101,8 +101,7 @@ fn a_program_that_forks_meanwhile_is_recorded_by_itself() {
 fn a_program_with_locks_of_rust_that_record_is_recorded() {
     let server = Server::start(&mut Command::new(recording_example("ondeck", "server")));
     for _ in 0..2 {
-        let (profile, run) = profiled(&["--pid", &server.pid(), "--for", "700ms"]);
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let profile = profile_of(&["--pid", &server.pid(), "--for", "700ms"]);
         assert_named(&profile, "rebuild");
     }
     server.end();
@@ -125,8 +124,7 @@ fn a_program_that_counts_for_itself_is_recorded_and_counts_on() {
     };
     for _ in 0..2 {
         let before = n_waits();
-        let (profile, run) = profiled(&["--pid", &server.id().to_string(), "--for", "700ms"]);
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let profile = profile_of(&["--pid", &server.id().to_string(), "--for", "700ms"]);
         assert_eq!(profile.locks.first().map(|lock| lock.name.as_str()), Some("sessions"), "{:?}", profile.notes);
         let meanwhile = n_waits();
         // A few at each of some hundred holds.
@@ -206,8 +204,7 @@ fn a_program_whose_first_thread_has_ended_is_recorded() {
     until("the thread has ended", || {
         std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap().contains("State:\tZ")
     });
-    let (profile, run) = profiled(&["--pid", &server.pid(), "--for", "700ms"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&["--pid", &server.pid(), "--for", "700ms"]);
     assert_waited(&profile);
     assert_eq!(profile.notes.len(), 0, "{:?}", profile.notes);
     assert!(profile.command.iter().any(|word| word.ends_with("leaves")), "{:?}", profile.command);
@@ -220,8 +217,7 @@ fn the_number_of_a_thread_means_its_process() {
     let threads = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
     let threads = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap());
     let thread = threads.into_iter().find(|thread| *thread != server.pid()).unwrap();
-    let (profile, run) = profiled(&["--pid", &thread, "--for", "700ms"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&["--pid", &thread, "--for", "700ms"]);
     assert_waited(&profile);
     let note = format!("{thread} is a thread of process {}", server.pid());
     assert!(profile.notes.len() == 1 && profile.notes[0].starts_with(&note), "{:?}", profile.notes);
@@ -233,7 +229,7 @@ fn a_program_that_becomes_another_one_is_listed_as_far_as_it_went() {
     let mut server = Server::with("glibc", &["becomes"]);
     let json = Scratch::new();
     let json = json.path("profile.json");
-    let flags = ["profile", "--format", "json", "--out", &json, "--pid", &server.pid(), "--for", "60s"];
+    let flags = ["profile", "-o", &json, "--pid", &server.pid(), "--for", "60s"];
     let mut observer = command(&flags).stderr(Stdio::null()).spawn().unwrap();
     let maps = || std::fs::read_to_string(format!("/proc/{}/maps", server.pid())).unwrap();
     until("it records", || maps().contains(".ondeck"));
@@ -258,8 +254,7 @@ fn several_numbers_are_several_processes() {
     let [first, second] = servers.each_ref().map(Server::pid);
     let both = format!("{first},{second}");
     for numbers in [&[first.as_str(), &second][..], &[&both]] {
-        let (profile, run) = profiled(&[&["--pid"], numbers, &["--for", "700ms"]].concat());
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let profile = profile_of(&[&["--pid"], numbers, &["--for", "700ms"]].concat());
         let mut pids: Vec<String> = profile.processes.iter().map(|process| process.pid.to_string()).collect();
         pids.sort();
         let mut expected = vec![first.clone(), second.clone()];
@@ -280,8 +275,7 @@ fn the_workers_of_a_server_are_named_with_a_command_that_records_them() {
     let numbers = note.unwrap_or_else(|| panic!("{}", run.stderr));
     let workers: Vec<&str> = numbers.split(',').skip(1).collect();
     assert!(numbers.starts_with(&server.pid()) && workers.len() == 2, "{numbers}");
-    let (profile, run) = profiled(&["--pid", &numbers, "--for", "700ms"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let profile = profile_of(&["--pid", &numbers, "--for", "700ms"]);
     let recorded = |worker: &&str| profile.processes.iter().any(|process| process.pid.to_string() == **worker);
     assert!(workers.iter().all(recorded), "{:?}", profile.notes);
     assert_waited(&profile);
@@ -351,7 +345,7 @@ fn top_shows_a_program_that_runs_with_its_holders() {
 /// It is told to end while it uses no lock, and does at the next one.
 #[test]
 fn a_program_that_locks_seldom_goes_on_after_its_recording() {
-    for lock in ["glibc", "ondeck"] {
+    with_both_locks(|lock| {
         let server = Server::with(lock, &["seldom"]);
         for _ in 0..2 {
             let (profile, run) = profiled(&["--pid", &server.pid(), "--for", "100ms", "--rate", "1"]);
@@ -361,13 +355,13 @@ fn a_program_that_locks_seldom_goes_on_after_its_recording() {
         assert!(maps().lines().filter(|line| line.contains(".ondeck")).all(|line| line.ends_with("(deleted)")));
         std::thread::sleep(std::time::Duration::from_millis(2500));
         server.end();
-    }
+    });
 }
 
 /// Its state is its parent's until it locks, and the order comes before that.
 #[test]
 fn a_child_that_has_not_locked_yet_obeys_when_it_does() {
-    for lock in ["glibc", "ondeck"] {
+    with_both_locks(|lock| {
         let server = Server::with(lock, &["child"]);
         let children = format!("/proc/{0}/task/{0}/children", server.pid());
         let child = std::fs::read_to_string(children).unwrap().trim().to_owned();
@@ -376,5 +370,5 @@ fn a_child_that_has_not_locked_yet_obeys_when_it_does() {
         std::thread::sleep(std::time::Duration::from_millis(500));
         server.end();
         observer.wait().unwrap();
-    }
+    });
 }

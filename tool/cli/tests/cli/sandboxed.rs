@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::support::programs::{compiled, library, may_trace, profile_in, skipped};
-use crate::support::{Scratch, command, ondeck, until};
+use crate::support::{Scratch, command, ondeck, until, with_both_locks};
 use ondeck_profile::Profile;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -114,7 +114,7 @@ impl Boxed {
         let scratch = Scratch::new();
         let json = scratch.path("profile.json");
         let pid = self.child.id().to_string();
-        let out = ["profile", "--pid", &pid, "--format", "json", "--out", &json];
+        let out = ["profile", "--pid", &pid, "-o", &json];
         let run = ondeck(&[&out[..], flags].concat());
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         profile_in(&json)
@@ -148,12 +148,12 @@ fn assert_rebuild(profile: &Profile) {
 #[test]
 fn a_program_that_begins_under_a_filter_is_recorded() {
     let allowed = [ITS_OWN, TO_START, &listed(WAITS), &listed(RECORDED), &listed(BEGINS)];
-    for lock in ["glibc", "ondeck"] {
+    with_both_locks(|lock| {
         let mut boxed = Boxed::with(lock, ["before", "kill"], &allowed);
         boxed.is_recorded();
         boxed.is_recorded();
         boxed.ends();
-    }
+    });
 }
 
 /// Its observer is killed, and it ends the recording by itself.
@@ -169,7 +169,7 @@ fn a_program_under_a_filter_lives_on_without_its_observer() {
     observer.wait().unwrap();
     let file = maps().lines().find_map(|line| Some(line[line.find("/dev/shm/ondeck-")?..].to_owned()));
     // It takes another one five seconds to be sure that the first one is gone.
-    std::thread::sleep(std::time::Duration::from_secs(8));
+    until("the first one is gone", || ondeck(&["profile", "--pid", &pid, "--for", "100ms"]).code == Some(0));
     boxed.is_recorded();
     boxed.ends();
     let file = file.expect("there is room in /dev/shm");
@@ -198,7 +198,7 @@ fn a_program_that_has_closed_a_sandbox_is_left_alone_and_that_is_said() {
 
 #[test]
 fn a_program_may_close_a_sandbox_while_it_is_recorded() {
-    for lock in ["glibc", "ondeck"] {
+    with_both_locks(|lock| {
         let mut boxed = Boxed::with(lock, ["told", "kill"], &[ITS_OWN, &listed(WAITS), &listed(RECORDED)]);
         let pid = boxed.child.id().to_string();
         let maps = || std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
@@ -214,14 +214,14 @@ fn a_program_may_close_a_sandbox_while_it_is_recorded() {
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && text.contains("`rebuild`"), "{lock}: {text}");
         boxed.ends();
-    }
+    });
 }
 
 #[test]
 fn a_program_that_is_recorded_from_its_start_may_close_a_sandbox() {
     let scratch = Scratch::new();
     let json = scratch.path("profile.json");
-    let flags = ["profile", "--rate", "1", "--format", "json", "--out", &json, "--library", library(), "--"];
+    let flags = ["profile", "--rate", "1", "-o", &json, "--library", library(), "--"];
     let mut boxed = Boxed::of(&mut command(&flags), ["after", "kill"], &[ITS_OWN, &listed(WAITS), &listed(RECORDED)]);
     std::thread::sleep(std::time::Duration::from_millis(300));
     boxed.tell("e");

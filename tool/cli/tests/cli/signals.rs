@@ -15,7 +15,7 @@ fn profiled(flags: &[&str], words: &[&str]) -> Command {
 }
 
 fn recorded(flags: &[&str], words: &[&str]) -> Command {
-    profiled(&[&["--library", library(), "--no-prediction"], flags].concat(), words)
+    profiled(&[&["--library", library()], flags].concat(), words)
 }
 
 #[test]

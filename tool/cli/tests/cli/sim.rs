@@ -14,19 +14,19 @@ fn sim(more: &[&str]) -> Run {
 
 #[test]
 fn csv_is_the_same_each_time_and_says_elsewhere_what_it_is() {
-    let (one, two) = (sim(&["--format", "csv", "--seeds", "2"]), sim(&["--format", "csv", "--rounds", "2"]));
+    let [one, two] = [0; 2].map(|_| sim(&["--format", "csv", "--rounds", "2"]));
     assert_eq!(one.stdout, two.stdout);
     assert!(one.stdout.lines().skip(1).all(|line| line.starts_with("sim,m1,mutex-contention,")), "{}", one.stdout);
     assert_eq!(one.stdout.lines().count(), 1 + 2 * 2 * 2);
     let says = |run: &Run| run.stderr.lines().filter(|line| line.starts_with("simulated: m1 (")).count();
     assert_eq!(says(&one), 1, "{}", one.stderr);
-    let other = sim(&["--format", "csv", "--seed", "2", "--seeds", "2"]);
+    let other = sim(&["--format", "csv", "--seed", "2", "--rounds", "2"]);
     assert_ne!(one.stdout, other.stdout, "another seed gives other figures");
 }
 
 #[test]
 fn a_round_is_a_seed() {
-    let three = sim(&["--format", "csv", "--seed", "5", "--seeds", "3"]).stdout;
+    let three = sim(&["--format", "csv", "--seed", "5", "--rounds", "3"]).stdout;
     let last = sim(&["--format", "csv", "--seed", "7"]).stdout;
     let of_round = |text: &str, round: &str| -> Vec<String> {
         let rows = text.lines().skip(1).map(|line| line.split(',').map(str::to_string).collect::<Vec<String>>());
@@ -39,8 +39,8 @@ fn a_round_is_a_seed() {
 fn the_files_tell_the_machine_and_the_seeds() {
     let scratch = Scratch::new();
     let (csv, json) = (scratch.path("a.csv"), scratch.path("a.json"));
-    sim(&["--out", &csv, "--seeds", "2"]);
-    sim(&["--out", &json, "--seeds", "2"]);
+    sim(&["--out", &csv, "--rounds", "2"]);
+    sim(&["--out", &json, "--rounds", "2"]);
     let read = |path: &str| -> serde_json::Value {
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).expect("it is JSON")
     };
@@ -72,7 +72,7 @@ fn a_trace_is_of_one_run() {
     done(&[&one[..], &["--trace", &file]].concat());
     let trace: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 10));
-    refused(&[&one[..], &["--trace", &file, "--seeds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
+    refused(&[&one[..], &["--trace", &file, "--rounds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
     refused(&[&words(TINY)[..], &["--trace", &file]].concat(), &["--trace", "4 points with 1 seed"]);
     refused(&[&one[..], &["--trace", "/no/such/t.json"]].concat(), &["--trace", "/no/such/t.json", "No such file"]);
     refused(&[&one[..], &["--trace", "-"]].concat(), &["--trace", "standard output", "accepted: a file"]);
@@ -143,9 +143,8 @@ fn plans() {
     let m1 = |more: &[&'static str]| [&["sim", "--machine", "m1"], more].concat();
     let lock = "parking-lot-reentrant";
     refused(&m1(&["--lock", lock]), &[lock, "compiled for hardware", "go-tristate-sema", "ondeck-monitor"]);
-    refused(&m1(&["--seeds", "2", "--rounds", "2"]), &["--seeds", "--rounds"]);
-    refused(&m1(&["--seeds", "0"]), &["--seeds", "from 1 to 10000"]);
-    refused(&m1(&["--seed", "18446744073709551615", "--seeds", "2"]), &["2 seeds from 18446744073709551615 on"]);
+    refused(&m1(&["--rounds", "0"]), &["--rounds", "from 1 to 10000"]);
+    refused(&m1(&["--seed", "18446744073709551615", "--rounds", "2"]), &["2 seeds from 18446744073709551615 on"]);
     refused(&m1(&["--seconds", "0"]), &["--seconds", "0.00001 to 3600"]);
     refused(&m1(&["--workload", "aim7", "--threads", "2049"]), &["--threads", "from 1 to 2048"]);
     refused(&m1(&["--workload", "solo", "--threads", "2", "--cs", "3"]), &["--cs", "sections"]);
@@ -154,7 +153,7 @@ fn plans() {
 
 #[test]
 fn table() {
-    let run = sim(&["--seeds", "2"]);
+    let run = sim(&["--rounds", "2"]);
     assert_snapshot!(run.stdout);
 }
 

@@ -7,11 +7,7 @@ use insta::assert_snapshot;
 const BEFORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/report/testdata/toy-before.csv");
 const AFTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/report/testdata/toy-after.csv");
 
-/// Standard output in 100 columns.
-fn text(arguments: &[&str]) -> String {
-    text_in("100", arguments)
-}
-
+/// Standard output in so many columns.
 fn text_in(columns: &str, arguments: &[&str]) -> String {
     let output = command(arguments).env("COLUMNS", columns).output().expect("the program can be started");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -35,6 +31,7 @@ fn everything_fits_a_terminal_of_80_columns() {
         &["sim", "-h"],
         &["list", "--help"],
         &["profile", "--help"],
+        &["try", "--help"],
         &["top", "--help"],
         &["calibrate", "--help"],
         &["report", "--help"],
@@ -42,7 +39,6 @@ fn everything_fits_a_terminal_of_80_columns() {
         &["list", "locks"],
         &["list", "workloads"],
         &["list", "machines"],
-        &["list", "machines", "--sources"],
         &["compare", BEFORE, AFTER],
         &[&bench[..], &["--threads", "1,3", "--lock", long]].concat(),
         &[&sim[..], &["--threads", "1,20", "--lock", simulated]].concat(),
@@ -54,36 +50,19 @@ fn everything_fits_a_terminal_of_80_columns() {
 }
 
 #[test]
-fn list_locks() {
-    assert_snapshot!(ondeck(&["list", "locks"]).stdout);
+fn what_there_is_to_list() {
+    for what in ["locks", "workloads", "machines"] {
+        assert_snapshot!(format!("list_{what}"), ondeck(&["list", what]).stdout);
+    }
 }
 
 #[test]
-fn list_workloads() {
-    assert_snapshot!(ondeck(&["list", "workloads"]).stdout);
-}
-
-#[test]
-fn list_machines() {
-    assert_snapshot!(ondeck(&["list", "machines"]).stdout);
-}
-
-#[test]
-fn list_machines_with_their_sources() {
-    assert_snapshot!(ondeck(&["list", "machines", "--sources"]).stdout);
-}
-
-#[test]
-fn compare() {
-    assert_snapshot!(text(&["compare", BEFORE, AFTER]));
-}
-
-#[test]
-fn report_of_one_file() {
-    assert_snapshot!(text(&["report", BEFORE, "--markdown"]));
-}
-
-#[test]
-fn report_of_two_files() {
-    assert_snapshot!(text(&["report", BEFORE, AFTER, "--markdown"]));
+fn what_is_made_of_files() {
+    for (name, words) in [
+        ("compare", &["compare", BEFORE, AFTER][..]),
+        ("report_of_one_file", &["report", BEFORE, "--markdown"]),
+        ("report_of_two_files", &["report", BEFORE, AFTER, "--markdown"]),
+    ] {
+        assert_snapshot!(name, text_in("100", words));
+    }
 }

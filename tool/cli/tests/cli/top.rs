@@ -30,7 +30,11 @@ fn without_a_terminal_there_is_a_list_each_second() {
     // Without looks at the holders, it would not be known what they do.
     assert!(run.stdout.contains(" blocked in clock_nanosleep"), "{}", run.stdout);
     assert!(run.stderr.contains("holds `held` for ") && run.stderr.contains("Threads waited "), "{}", run.stderr);
-    assert!(run.stderr.ends_with(&format!("\nondeck top --output out.txt -- {program} 3000\n")), "{}", run.stderr);
+    assert!(
+        run.stderr.ends_with(&format!(" exit code 7. To see what it printed:\n{program} 3000\n")),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
@@ -52,21 +56,16 @@ fn a_signal_is_the_programs_too() {
 }
 
 #[test]
-fn what_the_program_prints_goes_to_a_file() {
-    let scratch = Scratch::new();
-    let file = scratch.path("out.txt");
-    let run = ondeck(&words(&["--output", &file], &["sh", "-c", "echo one; echo two >&2; exit 3"]));
-    assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""), "{}", run.stderr);
-    assert_eq!(std::fs::read_to_string(file).unwrap(), "one\ntwo\n");
-    assert!(!run.stderr.contains("--output"), "{}", run.stderr);
-    for (arguments, code, word) in [
-        (words(&["--output", "/no/such/file"], &["true"]), 2, "--output /no/such/file: "),
-        (words(&["--lock", "std-port"], &["true"]), 2, "--lock std-port"),
-        (words(&["--rate", "0"], &["true"]), 2, "--rate"),
-        (words(&[], &["no-such-program"]), 127, "no-such-program"),
+fn what_cannot_be_watched_is_refused_and_what_the_program_prints_is_thrown_away() {
+    for (flags, program, code, word) in [
+        (&["--lock", "std-port"][..], "true", 2, "--lock std-port"),
+        (&["--rate", "0"], "true", 2, "--rate"),
+        (&[], "no-such-program", 127, "no-such-program"),
     ] {
-        failed(&ondeck(&arguments), code, &[word]);
+        failed(&ondeck(&words(flags, &[program])), code, &[word]);
     }
+    let run = ondeck(&words(&[], &["sh", "-c", r#"echo one; echo t"w"o >&2"#]));
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.contains("two")), (Some(0), "", false), "{}", run.stderr);
 }
 
 /// `ondeck` in a pseudo-terminal.
@@ -149,7 +148,7 @@ fn a_terminal_is_as_it_was_after_a_key_or_a_signal() {
 #[test]
 fn a_terminal_may_become_smaller_and_its_program_may_end() {
     let program = compiled("waiters.c", &[]);
-    let Some(mut terminal) = Terminal::open(&words(&[], &[&program, "8000"])) else { return };
+    let Some(mut terminal) = Terminal::open(&words(&[], &[&program, "600000"])) else { return };
     terminal.until("`held`");
     let device = std::fs::read_link(format!("/proc/{}/fd/1", terminal.pid)).unwrap();
     let resized = Command::new("stty").arg("-F").arg(device).args(["cols", "20", "rows", "6"]).status();
@@ -158,10 +157,13 @@ fn a_terminal_may_become_smaller_and_its_program_may_end() {
     terminal.until("q: end the program (\x1b[H");
     let picture = terminal.seen.rsplit("\x1b[H").nth(1).unwrap();
     assert_eq!(picture.matches("\x1b[2K").count(), 6, "{picture:?}");
+    let number = terminal.seen.split("waiters (process ").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
+    // SAFETY: takes numbers only.
+    assert_eq!(unsafe { libc::kill(number.parse().unwrap(), libc::SIGKILL) }, 0);
     let (rest, code) = terminal.end();
     let (_, after) = rest.split_once("\x1b[?25h\x1b[?1049l").unwrap_or_else(|| panic!("{rest:?}"));
-    assert!(after.contains("The program ended with exit code 7."), "{rest:?}");
-    assert_eq!(code, Some(7), "{rest:?}");
+    assert!(after.contains("The program ended with exit code 137."), "{rest:?}");
+    assert_eq!(code, Some(137), "{rest:?}");
 }
 
 #[test]

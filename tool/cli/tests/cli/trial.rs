@@ -1,15 +1,15 @@
-//! `ondeck profile --try`: both kinds of locks in turn, what is said of them, and that nothing is left behind.
+//! `ondeck try`: both kinds of locks in turn, what is said of them, and that nothing is left behind.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::support::programs::{compiled, library};
-use crate::support::{self, Run, Scratch, command, failed, ondeck, takes, until};
+use crate::support::{self, Run, Scratch, command, failed, ondeck, takes, until, words as words_of};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::process::Stdio;
 
 fn flags(more: &[&'static str]) -> Vec<&'static str> {
-    [&["profile", "--library", library(), "--try"], more].concat()
+    [&["try", "--library", library()], more].concat()
 }
 
 fn with(more: &[&'static str], program: &[&str]) -> Run {
@@ -67,7 +67,7 @@ fn a_printed_number_is_compared_as_run_times_are() {
     // On a busy machine the two may seem to differ in time.
     let run = (0..5).map(|_| sh(&script)).find(|run| run.stdout.contains("If the program runs for a fixed time"));
     let run = run.expect("five trials of what takes the same time find a difference");
-    assert!(run.stdout.contains("\nondeck profile --try --metric 'ops/s:\\s+([0-9.,]+)' --library "), "{}", run.stdout);
+    assert!(run.stdout.contains("\nondeck try --metric 'ops/s:\\s+([0-9.,]+)' --library "), "{}", run.stdout);
     let next = std::fs::read_to_string(&count).unwrap().lines().count() + 1;
     let run = with(&["--metric", r"ops/s:\s+([0-9.,]+)"], &["sh", "-c", &script]);
     let metric = format!("The metric is the number {next} in `ops/s: {next}`");
@@ -100,7 +100,7 @@ fn rounds_are_as_many_as_asked_for_and_too_few_say_nothing() {
     let run = with(&["--rounds", "2"], &["sh", "-c", &script]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stdout.starts_with("Too few rounds to tell: sh took "), "{}", run.stdout);
-    assert!(run.stdout.contains("\nondeck profile --try --rounds 3 --library "), "{}", run.stdout);
+    assert!(run.stdout.contains("\nondeck try --rounds 3 --library "), "{}", run.stdout);
     let order = std::fs::read_to_string(log).unwrap();
     assert_eq!(order.split_whitespace().collect::<Vec<_>>(), ["glibc", "ondeck", "glibc", "ondeck", "glibc", "glibc"]);
 }
@@ -180,30 +180,24 @@ fn an_interrupt_ends_the_program_and_its_children() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    failed(&with(&["--rounds", "0"], &["true"]), 2, &["--rounds", "1..=1000"]);
-    failed(&ondeck(&["profile", "--rounds", "3", "--", "true"]), 2, &["--try"]);
-    for flag in ["--metric", "--metric-less"] {
-        failed(&ondeck(&["profile", flag, "x", "--", "true"]), 2, &["--try"]);
-        failed(&with(&[flag, "(x"], &["true"]), 2, &[flag, "open group", "accepted: a regular expression"]);
-    }
-    failed(&with(&["--metric", "x", "--metric-less", "y"], &["true"]), 2, &["'--metric <REGEX>' cannot be used with"]);
-    for more in [
-        &["--report", "a.html"][..],
-        &["-o", "a"],
-        &["--flamegraph", "a"],
-        &["--format", "json"],
-        &["--out", "a"],
-        &["--every", "1s"],
-        &["--usdt"],
-        &["--no-prediction"],
-        &["--rate", "1"],
-        &["--max-mb", "1"],
-        &["--lock", "ondeck"],
+    let library = library();
+    for (line, code, words) in [
+        ("try --rounds 0 -- true", 2, &["--rounds", "1..=1000"][..]),
+        ("try --metric (x -- true", 2, &["--metric", "open group", "accepted: a regular expression"]),
+        ("try --metric-less (x -- true", 2, &["--metric-less", "open group", "accepted: a regular expression"]),
+        ("try --metric x --metric-less y -- true", 2, &["'--metric <REGEX>' cannot be used with"]),
+        ("try --rate 1 -- true", 2, &["'--rate' found", "--help names what is accepted"]),
+        ("try", 2, &["PROGRAM"]),
+        ("try --library /no/such.so -- true", 2, &["/no/such.so"]),
+        (&format!("try --library {library} -- no-such-program"), 127, &["no-such-program"]),
+        (&format!("try --library {library} -- /dev/null"), 126, &["/dev/null"]),
+        // The other spelling.
+        ("profile --try --library /no/such.so -- true", 2, &["/no/such.so"]),
+        ("profile --library /no/such.so --rounds 3 --try true", 2, &["/no/such.so"]),
+        ("profile --try --report a.html -- true", 2, &["'--report' found"]),
+        ("profile --rounds 3 -- true", 2, &["'--rounds' found"]),
     ] {
-        failed(&with(more, &["true"]), 2, &["'--try' cannot be used with"]);
+        eprintln!("{line}");
+        failed(&ondeck(&words_of(line)), code, words);
     }
-    failed(&with(&[], &["no-such-program"]), 127, &["no-such-program"]);
-    failed(&with(&[], &["/dev/null"]), 126, &["/dev/null"]);
-    failed(&with(&[], &[]), 2, &["PROGRAM"]);
-    failed(&ondeck(&["profile", "--try", "--library", "/no/such.so", "--", "true"]), 2, &["/no/such.so"]);
 }

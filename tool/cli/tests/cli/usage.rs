@@ -14,9 +14,9 @@ fn names() {
     refused(&["bench", "--lock", "pthred"], &["--lock", "did you mean 'pthread'?", "parking-lot"]);
     refused(&["bench", "--workload", "solo,sectoins"], &["--workload", "'sections'", "mutex-contention", "all"]);
     refused(&["bench", "--workload", "solo/cs1"], &["--workload"]);
-    refused(&["bench", "--tuning", "best"], &["--tuning", "default", "low-latency", "rotate_ns"]);
-    refused(&["bench", "--tuning", "low-latency+rotate=1"], &["--tuning", "'rotate=1'", "rotate_ns"]);
-    refused(&["bench", "--tuning", "rotate_ns=soon"], &["--tuning", "rotate_ns=soon", "from 0 to"]);
+    refused(&["bench", "--lock", "ondeck[best]"], &["--lock", "default", "low-latency", "rotate_ns"]);
+    refused(&["bench", "--lock", "ondeck[low-latency+rotate=1]"], &["--lock", "'rotate=1'", "rotate_ns"]);
+    refused(&["bench", "--lock", "ondeck[rotate_ns=soon]"], &["--lock", "rotate_ns=soon", "from 0 to"]);
     refused(&["bench", "--lock", "std,ondeck[rotate_ns=-1]"], &["--lock", "rotate_ns=-1", "from 0 to"]);
     refused(&["bench", "--lock", "ondekc[rotate_ns=1]"], &["--lock", "did you mean 'ondeck'?"]);
     refused(&["bench", "--lock", "coreclr-monitor-before[fast]"], &["--lock", "default, lower-spin, no-spin"]);
@@ -39,12 +39,11 @@ fn numbers() {
     refused(&["bench", "--cs", "-1"], &["--cs", "from 0"]);
     refused(&["bench", "--cs", "4000000000"], &["--cs", "from 0 to"]);
     refused(&["bench", "--out", "4000000000"], &["--out", "from 0 to"]);
-    refused(&["bench", "--think", "x"], &["--think", "from 0"]);
-    refused(&["bench", "--locks", "0"], &["--locks", "from 1"]);
+    refused(&["bench", "--workload", "lock-bench/locks0"], &["0 locks", "1 to 1000000"]);
+    refused(&["bench", "--workload", "pool/burst0"], &["pool/burst0", "1 to 10000 jobs"]);
+    refused(&["bench", "--workload", "pool/gap0"], &["gap0", "1 to 100000 us"]);
     refused(&["bench", "--seed", "-1"], &["--seed", "from 0"]);
     refused(&["bench", "--load", "-1"], &["--load", "from 0 to 256"]);
-    refused(&["bench", "--burst", "0"], &["--burst", "from 1 to 10000"]);
-    refused(&["bench", "--gap", "0"], &["--gap", "from 1 to 100000"]);
     refused(&["bench", "--yield-after-us", "-1"], &["--yield-after-us", "from 0 to 1000000"]);
 }
 
@@ -52,25 +51,23 @@ fn numbers() {
 fn combinations() {
     refused(&["bench", "--workload", "spike", "--threads", "1024"], &["--threads 1024", "spike", "1 to 960"]);
     refused(&["bench", "--workload", "solo", "--cs", "1"], &["--cs", "sections"]);
-    refused(&["bench", "--workload", "solo", "--locks", "2"], &["--locks", "lock-bench"]);
+    refused(&["bench", "--workload", "solo/locks2"], &["solo/locks2", "lock-bench"]);
     refused(&["bench", "--workload", "solo", "--yield-after-us", "2"], &["--yield-after-us", "gc-wait"]);
-    refused(&["bench", "--workload", "solo", "--notify", "under"], &["--notify", "pool"]);
     refused(
         &["bench", "--workload", "pool", "--lock", "std,mcs"],
         &["condition variable, and mcs has none", "ondeck, std"],
     );
     refused(&["sim", "--machine", "m1", "--workload", "pool"], &["pool", "real machines only", "ondeck bench"]);
     refused(&["bench", "--workload", "monitor-latency", "--threads", "1,2"], &["--threads 1", "2 to 1024"]);
-    refused(&["bench", "--out", "1", "--think", "2"], &["--out", "--think"]);
-    refused(&["bench", "--lock", "std", "--tuning", "low-latency"], &["--tuning", "ondeck", "--lock"]);
-    refused(&["bench", "--lock", "ondeck", "--tuning", "no-spin"], &["--tuning", "coreclr-monitor", "--lock"]);
+    refused(&["bench", "--out", "1", "--out", "2"], &["--out", "twice"]);
+    refused(&["bench", "--lock", "ondeck[no-spin]"], &["--lock", "no tuning 'no-spin'"]);
     refused(&["bench", "--out", "a.csv", "--out", "b.csv"], &["--out", "two files"]);
     refused(&["bench", "--lock", "std", "--workload", "sections/cs4000000000-out0"], &["sections", "at most"]);
 }
 
 #[test]
 fn words() {
-    refused(&["bnech"], &["bnech", "bench, sim, run, profile, top, list, calibrate, report, compare"]);
+    refused(&["bnech"], &["bnech", "bench, sim, run, profile, try, top, list, calibrate, report, compare"]);
     refused(&["bench", "--thread", "2"], &["--thread", "--threads"]);
     refused(&["bench", "now"], &["now", "--help"]);
     refused(&["bench", "--rounds"], &["--rounds"]);

@@ -92,7 +92,7 @@ pub(crate) fn run_profiled(
     let mut command = vec![programs().join(name).to_str().unwrap().to_owned(), directory.path("truth")];
     command.extend(argument.map(str::to_owned));
     let mut ondeck = Command::new(env!("CARGO_BIN_EXE_ondeck"));
-    ondeck.args(["profile", "--library", library(), "--lock", lock, "--each-lock", "--format", "json", "--out", &out]);
+    ondeck.args(["profile", "--library", library(), "--lock", lock, "--each-lock", "-o", &out]);
     if let Some(rate) = rate {
         ondeck.args(["--rate", &rate.to_string()]);
     }

@@ -121,6 +121,16 @@ pub(crate) fn until_it_writes(child: &Child, fd: u32) {
     until("it writes", || std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(&writes)));
 }
 
+/// Does this with glibc's locks and with ondeck's, both at once: most of it is waiting.
+pub(crate) fn with_both_locks(test: impl Fn(&'static str) + Sync) {
+    std::thread::scope(|scope| {
+        for lock in ["glibc", "ondeck"] {
+            let test = &test;
+            scope.spawn(move || test(lock));
+        }
+    });
+}
+
 /// Waits for what comes sooner or later, whatever else runs on the machine.
 #[track_caller]
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -35,7 +35,7 @@ pub(crate) fn may_trace() -> bool {
 pub(crate) fn profiled(arguments: &[&str]) -> (Profile, Run) {
     let scratch = Scratch::new();
     let json = scratch.path("profile.json");
-    let run = ondeck(&[&["profile", "--format", "json", "--out", &json], arguments].concat());
+    let run = ondeck(&[&["profile", "-o", &json], arguments].concat());
     assert!(Path::new(&json).is_file(), "{}", run.stderr);
     (profile_in(&json), run)
 }
@@ -43,6 +43,20 @@ pub(crate) fn profiled(arguments: &[&str]) -> (Profile, Run) {
 /// The same with the library in the program that the words name.
 pub(crate) fn recorded(flags: &[&str], words: &[&str]) -> (Profile, Run) {
     profiled(&[&["--library", library()], flags, &["--"], words].concat())
+}
+
+/// The profile of a run that ends well.
+#[track_caller]
+pub(crate) fn profile_of(arguments: &[&str]) -> Profile {
+    let (profile, run) = profiled(arguments);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    profile
+}
+
+/// The same with the library in the program.
+#[track_caller]
+pub(crate) fn recording_of(flags: &[&str], words: &[&str]) -> Profile {
+    profile_of(&[&["--library", library()], flags, &["--"], words].concat())
 }
 
 /// The profile in a file.

@@ -1,6 +1,6 @@
 //! `--metric`: a number that a program prints, for programs whose run time says nothing.
 
-use crate::args::TrialArgs;
+use crate::args::TryArgs;
 use ondeck_report::stats::{Comparison, Outcome, Round, compare_rounds};
 use ondeck_report::wording::{plain, three_digits};
 use regex_lite::{Captures, Match, Regex};
@@ -96,7 +96,7 @@ impl MetricValues {
 }
 
 impl Metric {
-    pub(super) fn of(args: &TrialArgs) -> Option<Metric> {
+    pub(super) fn of(args: &TryArgs) -> Option<Metric> {
         let is_less_better = args.metric_less.is_some();
         let pattern = args.metric.as_ref().or(args.metric_less.as_ref())?.clone();
         Some(Metric { pattern, is_less_better })

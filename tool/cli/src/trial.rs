@@ -1,4 +1,4 @@
-//! `ondeck profile --try`: the program with glibc's locks and with ondeck's, in turn, instead of a prediction.
+//! `ondeck try`: the program with glibc's locks and with ondeck's, in turn, instead of a prediction.
 
 mod input;
 mod metric;
@@ -6,9 +6,9 @@ mod output;
 mod results;
 mod words;
 
-use super::run::{exit_code, refused};
-use crate::args::ProfileArgs;
+use crate::args::TryArgs;
 use crate::exit::Exit;
+use crate::profile::{exit_code, listen, refused};
 use crate::terminal::{as_typed, print, progress_bar, say, width};
 use indicatif::ProgressBar;
 use input::Input;
@@ -29,8 +29,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs all rounds and tells of them.
-pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
-    let launch = Launch { command: args.command.clone(), library: args.recorder.library.clone(), ..Launch::default() };
+pub(crate) fn run(args: &TryArgs) -> Result<(), Exit> {
+    let launch = Launch { command: args.command.clone(), library: args.library.path.clone(), ..Launch::default() };
     // All that can be refused is, before the program is started.
     for kind in RUNS {
         command(&launch, kind)?;
@@ -41,19 +41,19 @@ pub(super) fn run(args: &ProfileArgs) -> Result<(), Exit> {
     let trial = Trial {
         launch,
         directory: directory.path(),
-        metric: Metric::of(&args.trial),
+        metric: Metric::of(args),
         input: Input::find().map_err(|error| Exit::Usage(format!("standard input: {error}")))?,
-        signal: super::listen().map_err(|error| failed("cannot listen to signals", error))?,
+        signal: listen().map_err(|error| failed("cannot listen to signals", error))?,
         bar: progress_bar(),
     };
-    let rounds = args.trial.rounds as usize;
+    let rounds = args.rounds as usize;
     trial.bar.set_length((rounds * RUNS.len()) as u64);
     let results = trial.all(rounds);
     trial.bar.finish_and_clear();
     let results = results?;
     let told = words::TrialReport {
         command: &args.command,
-        library: args.recorder.library.as_deref(),
+        library: args.library.path.as_deref(),
         metric: trial.metric.as_ref(),
         results: &results,
         is_input_lost: trial.input.is_lost(),
@@ -162,7 +162,7 @@ impl Trial<'_> {
             }
             Err(RunFailure::WantsTerminal) => Err(Exit::Failed(
                 "the program reads from the terminal, and a program that is run many times cannot be asked each time. Let it \
-                 read a file instead: ondeck profile --try -- PROGRAM < FILE"
+                 read a file instead: ondeck try -- PROGRAM < FILE"
                     .to_owned(),
             )),
             Err(RunFailure::Unknown(error)) => {

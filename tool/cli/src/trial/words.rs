@@ -1,4 +1,4 @@
-//! What `ondeck profile --try` says.
+//! What `ondeck try` says.
 
 mod metric;
 mod parts;
@@ -142,7 +142,7 @@ impl TrialReport<'_> {
         let keep = format!("ondeck profile {rest}");
         let more_rounds = |n: usize| {
             let metric = self.metric.map_or(String::new(), |metric| format!("{} ", metric.typed()));
-            format!("ondeck profile --try --rounds {n} {metric}{rest}")
+            format!("ondeck try --rounds {n} {metric}{rest}")
         };
         match judged.outcome {
             Outcome::Faster => format!("\nNext, run it with ondeck's locks:\nondeck run {rest}"),
@@ -157,7 +157,7 @@ impl TrialReport<'_> {
                 let text = "If the program runs for a fixed time, its run time shows nothing. Compare a number that it \
                             prints instead. --metric takes a regular expression that finds this number, for example:";
                 let pattern = quoted(self.results.pattern.as_deref().unwrap_or("ops/s: ([0-9.,]+)"));
-                let metric = format!("ondeck profile --try --metric {pattern} {rest}");
+                let metric = format!("ondeck try --metric {pattern} {rest}");
                 paragraph(text) + &metric + &paragraph(&format!("Otherwise, {advice}")) + &keep
             }
             Outcome::Same | Outcome::Slower => paragraph(&advice.replacen("keep", "Keep", 1)) + &keep,
@@ -265,7 +265,7 @@ impl Failure<'_> {
         let in_a_shell = quoted(&format!("{}; true", typed(self.command)));
         format!(
             "{name} {how} with glibc's own locks{when}, so nothing is compared{last}. If that is no failure, run: \
-             ondeck profile --try -- sh -c {in_a_shell}"
+             ondeck try -- sh -c {in_a_shell}"
         )
     }
 

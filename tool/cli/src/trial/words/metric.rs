@@ -1,8 +1,8 @@
 //! What is said of the number that a program prints.
 
 use super::parts::{last_line, program};
-use crate::profile::trial::metric::{Fault, Metric, MetricValues};
-use crate::profile::trial::results::Kind;
+use crate::trial::metric::{Fault, Metric, MetricValues};
+use crate::trial::results::Kind;
 use ondeck_report::stats::Comparison;
 use ondeck_report::wording::{plain, quoted, times};
 use std::ffi::OsString;
@@ -45,16 +45,16 @@ impl MetricValues {
 }
 
 /// What is said of a run whose output has no number for us.
-pub(in crate::profile::trial) struct NoNumber<'a> {
-    pub(in crate::profile::trial) command: &'a [OsString],
-    pub(in crate::profile::trial) metric: &'a Metric,
-    pub(in crate::profile::trial) kind: Kind,
+pub(in crate::trial) struct NoNumber<'a> {
+    pub(in crate::trial) command: &'a [OsString],
+    pub(in crate::trial) metric: &'a Metric,
+    pub(in crate::trial) kind: Kind,
     /// Its standard output and its standard error.
-    pub(in crate::profile::trial) outputs: [&'a Path; 2],
+    pub(in crate::trial) outputs: [&'a Path; 2],
 }
 
 impl NoNumber<'_> {
-    pub(in crate::profile::trial) fn text(&self, fault: &Fault) -> String {
+    pub(in crate::trial) fn text(&self, fault: &Fault) -> String {
         let who = format!("{} with {}'s locks", program(self.command), self.kind.name());
         let what = match fault {
             Fault::NoMatch => {

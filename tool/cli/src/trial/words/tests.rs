@@ -1,5 +1,5 @@
 use super::*;
-use crate::profile::trial::metric::{Fault, Number};
+use crate::trial::metric::{Fault, Number};
 
 fn rounds(of: &[([f64; 2], f64)]) -> Vec<Round> {
     of.iter().map(|(before, after)| Round { before: *before, after: *after }).collect()
@@ -58,22 +58,19 @@ fn the_first_line_has_the_verdict() {
     assert_eq!(first_line(&results), same);
     let (text, _) = told(&results, false);
     assert!(text.contains("runs for a fixed time"), "{text}");
-    assert!(
-        text.contains("\nondeck profile --try --metric 'ops/s: ([0-9.,]+)' -- './my server' --port 80\n"),
-        "{text}"
-    );
+    assert!(text.contains("\nondeck try --metric 'ops/s: ([0-9.,]+)' -- './my server' --port 80\n"), "{text}");
     assert!(text.ends_with("if you have not yet:\nondeck profile -- './my server' --port 80\n"), "{text}");
     results.pattern = Some(r"rate\s+=\s+([0-9.,]+)".to_owned());
-    assert!(told(&results, false).0.contains("\nondeck profile --try --metric 'rate\\s+=\\s+([0-9.,]+)' -- "));
+    assert!(told(&results, false).0.contains("\nondeck try --metric 'rate\\s+=\\s+([0-9.,]+)' -- "));
     results.wall = rounds(&[([2.0, 2.6], 2.1); 3]);
     let (text, _) = told(&results, false);
-    assert!(text.ends_with("\nondeck profile --try --rounds 10 -- './my server' --port 80\n"), "{text}");
+    assert!(text.ends_with("\nondeck try --rounds 10 -- './my server' --port 80\n"), "{text}");
     assert!(text.contains("Runs with the same locks differ so much") && !text.contains("keep"), "{text}");
     results = faster();
     results.wall.truncate(2);
     results.cpu.truncate(2);
     assert!(first_line(&results).starts_with("Too few rounds to tell: ./my server took 2.05 s"));
-    assert!(told(&results, false).0.ends_with("\nondeck profile --try --rounds 3 -- './my server' --port 80\n"));
+    assert!(told(&results, false).0.ends_with("\nondeck try --rounds 3 -- './my server' --port 80\n"));
 }
 
 #[test]
@@ -175,7 +172,7 @@ fn the_first_line_says_whether_the_metric_is_better() {
     let mut few = fixed(&less, true);
     few.metric.as_mut().unwrap().rounds.truncate(2);
     assert!(first_line(&few).starts_with("Too few rounds to tell: the metric of ./my server is 1050k with"));
-    let next = "\nondeck profile --try --rounds 3 --metric-less 'ops/s: ([0-9.]+)' -- './my server' --port 80\n";
+    let next = "\nondeck try --rounds 3 --metric-less 'ops/s: ([0-9.]+)' -- './my server' --port 80\n";
     assert!(told(&few, false).0.ends_with(next));
 }
 
