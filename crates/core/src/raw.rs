@@ -14,6 +14,9 @@ pub trait RawLock: Sized + Send + Sync + 'static {
     /// What this lock is, in short.
     const ENTRY: crate::Entry;
 
+    /// Whether the lock has a small form, and takes on a large one for good once it is contended.
+    const HAS_LARGE_FORM: bool = false;
+
     /// Makes a free lock. On hardware, the algorithms also have a `const` constructor.
     fn new() -> Self;
 
@@ -38,6 +41,9 @@ pub trait RawLock: Sized + Send + Sync + 'static {
     fn shows_sleeper(&self) -> Option<bool> {
         None
     }
+
+    /// Gives the lock its large form, if it has one. This is for measurements and tests.
+    fn inflate(&self) {}
 
     /// Whether the lock is free and no flag of contention is left. True after the last release. A release counter may
     /// have any value.
@@ -79,11 +85,6 @@ pub trait RawMonitor: RawTimedLock {
         }
         Ok(n_pulsed)
     }
-
-    /// Gives the lock its large form, if it has a small one and is in it now.
-    ///
-    /// Under contention this happens by itself. The method is for measurements and tests.
-    fn inflate(&self);
 }
 
 /// The error of a wait or a pulse: the calling thread does not hold the monitor.

@@ -85,6 +85,7 @@ impl<P: StaticPlatform, F, T> CoreclrMonitor<P, F, T> {
 impl<P: Platform, F: FatForm<P>, T: TuningSource<F::Tuning>> RawLock for CoreclrMonitor<P, F, T> {
     type Platform = P;
     const ENTRY: Entry = F::ENTRY;
+    const HAS_LARGE_FORM: bool = true;
 
     fn new() -> Self {
         CoreclrMonitor {
@@ -123,6 +124,13 @@ impl<P: Platform, F: FatForm<P>, T: TuningSource<F::Tuning>> RawLock for Coreclr
         Some(self.fat.has_waiters())
     }
 
+    fn inflate(&self) {
+        self.thin.inflate(&F::THIN, |owner, levels| {
+            self.fat.begin(levels > 0);
+            self.holder.set(owner, levels);
+        });
+    }
+
     /// The event may still be set for a waiter that gave up. The next one takes it and sleeps again.
     fn is_at_rest(&self) -> bool {
         self.thin.is_free_or_fat() && self.fat.is_at_rest()
@@ -141,13 +149,6 @@ impl<P: Platform, F: FatForm<P>, T: TuningSource<F::Tuning>> RawMonitor for Core
     fn is_held(&self) -> bool {
         let (me, seen) = (thin::me::<P>(), self.thin.state());
         if seen.is_fat() { self.holder.is(me) } else { seen.owner() == me }
-    }
-
-    fn inflate(&self) {
-        self.thin.inflate(&F::THIN, |owner, levels| {
-            self.fat.begin(levels > 0);
-            self.holder.set(owner, levels);
-        });
     }
 
     fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, NotHeld> {

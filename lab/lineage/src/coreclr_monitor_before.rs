@@ -104,7 +104,7 @@ mod state;
 use self::state::State;
 use crate::coreclr::{CoreclrMonitor, FatForm};
 use crate::thin::{self, Answer};
-use crate::{Defaults, Entry, LowerSpin, NoSpin, Promises, RawMonitor, TuningSource};
+use crate::{Defaults, Entry, LowerSpin, NoSpin, Promises, RawLock, TuningSource};
 use core::fmt;
 use core::iter;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};

@@ -96,10 +96,6 @@ pub trait LockVisitor: Sized {
     type Output;
     /// Does the work with a lock of type `L`.
     fn visit<L: RawLock>(self) -> Self::Output;
-    /// Does the work with a lock that is a monitor.
-    fn visit_monitor<L: RawMonitor>(self) -> Self::Output {
-        self.visit::<L>()
-    }
 }
 
 /// All locks, in the order in which they are best read.
@@ -134,13 +130,6 @@ const ENTRIES: [Entry; N_LOCKS] = {
 ///
 /// Returns `None` if there is no such lock.
 pub fn with_lock<P: Platform, V: LockVisitor>(name: &str, visitor: V) -> Option<V::Output> {
-    macro_rules! monitor {
-        ($file:ident, $lock:ident) => {
-            if name == $file::ENTRY.name {
-                return Some(visitor.visit_monitor::<$lock<P>>());
-            }
-        };
-    }
     macro_rules! lock {
         ($file:ident, $lock:ident) => {
             if name == $file::ENTRY.name {
@@ -148,7 +137,6 @@ pub fn with_lock<P: Platform, V: LockVisitor>(name: &str, visitor: V) -> Option<
             }
         };
     }
-    for_each_lock!(monitor, reentrant);
-    for_each_lock!(lock, not_reentrant);
+    for_each_lock!(lock);
     None
 }

@@ -3,7 +3,7 @@
 //! A workload is generic over [`BenchLock`], and a lock is chosen by name through a [`BenchLockVisitor`]. For hardware it is
 //! compiled once per lock, so that no indirect call lies on a measured path; for the simulator, see `simulate::erased`.
 
-use ondeck_lineage::{LockVisitor, RawLock, RawMonitor};
+use ondeck_lineage::{LockVisitor, RawLock};
 
 /// A lock under measurement.
 pub trait BenchLock: Send + Sync + 'static {
@@ -65,33 +65,10 @@ impl<L: RawLock> BenchLock for Family<L> {
         Some(result)
     }
 
-    fn shows_sleeper(&self) -> Option<bool> {
-        self.0.shows_sleeper()
-    }
-}
-
-/// A lock of the family that has a small and a large form.
-pub struct Inflatable<L>(Family<L>);
-
-impl<L: RawMonitor> BenchLock for Inflatable<L> {
-    fn new() -> Self {
-        Inflatable(Family::new())
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.0.with(section)
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        self.0.try_with(section)
-    }
-
-    const HAS_FAT_FORM: bool = true;
+    const HAS_FAT_FORM: bool = L::HAS_LARGE_FORM;
 
     fn make_fat(&self) {
-        self.0.0.inflate();
+        self.0.inflate();
     }
 
     fn shows_sleeper(&self) -> Option<bool> {
@@ -107,9 +84,5 @@ impl<V: BenchLockVisitor> LockVisitor for FamilyVisitor<V> {
 
     fn visit<L: RawLock>(self) -> V::Output {
         self.0.visit::<Family<L>>()
-    }
-
-    fn visit_monitor<L: RawMonitor>(self) -> V::Output {
-        self.0.visit::<Inflatable<L>>()
     }
 }

@@ -106,7 +106,7 @@ pub fn exclusion<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize,
 }
 
 /// As [`exclusion`], of a monitor that has its large form from the beginning.
-pub fn exclusion_inflated<H: Harness, L: RawMonitor<Platform = H::Platform>>(threads: usize, rounds: usize) {
+pub fn exclusion_inflated<H: Harness, L: RawLock<Platform = H::Platform>>(threads: usize, rounds: usize) {
     let shared = Shared::<H, L>::new();
     shared.lock.inflate();
     play(&shared, (0..threads).map(|_| acquirer(rounds)));

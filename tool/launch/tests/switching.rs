@@ -7,7 +7,7 @@ mod library;
 use library::library;
 use ondeck_launch::running::{Files, NotRecorded, RecordOptions, RunningProcess};
 use ondeck_record::read::Reader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -63,26 +63,34 @@ fn record(pid: u32, turn: u64, tally: &Tally) {
 
 #[test]
 fn programs_pass_while_recordings_begin_and_end() {
-    let built = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("switched");
     let only = "kinds exclusion exclusion_cpp cond_many_threads cancel cond_destroy destroy_after_unlock fork fork_threads \
         many_threads lost_wakeups random_ops timeouts signal_handler unlock_in_handler once_left oversubscribed";
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proof/testprograms/run");
-    for lock in ["glibc", "ondeck"] {
+    let script = || {
+        let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proof/testprograms/run"));
+        command.env("ONLY", only);
+        command
+    };
+    // The tests of the preloaded library have them built there, too.
+    let programs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    assert!(script().arg(&programs).arg("--build").status().unwrap().success(), "the programs cannot be built");
+    let pass_with = |lock: &str| {
+        let linked = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("switched-{lock}"));
+        std::fs::create_dir_all(&linked).unwrap();
+        let status = Command::new("cp").arg("-alf").arg(programs.join(".")).arg(&linked).status().unwrap();
+        assert!(status.success(), "the programs cannot be linked");
         let (tally, is_over) = (Tally::default(), AtomicBool::new(false));
         let output = std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mut turn = 0;
                 while !is_over.load(Relaxed) {
-                    for pid in processes(&built) {
+                    for pid in processes(&linked) {
                         turn += 1;
                         record(pid, turn, &tally);
                     }
                     std::thread::sleep(Duration::from_millis(1));
                 }
             });
-            let mut command = Command::new(&script);
-            command.arg(&built).arg(library()).env("ONLY", only).env("ONDECK_LOCK", lock);
-            let output = command.output().unwrap();
+            let output = script().arg(&linked).arg(library()).env("ONDECK_LOCK", lock).output().unwrap();
             is_over.store(true, Relaxed);
             output
         });
@@ -91,5 +99,11 @@ fn programs_pass_while_recordings_begin_and_end() {
         println!("{lock}: {recordings} recordings, {samples} samples, {idle} times idle");
         assert!(output.status.success() && text.trim_end().ends_with("programs, 0 failed"), "{lock}: {text}");
         assert!(recordings > 20 && samples > 1000, "{recordings} recordings, {samples} samples");
-    }
+    };
+    // Side by side, as most of the time they wait.
+    std::thread::scope(|scope| {
+        ["glibc", "ondeck"].map(|lock| scope.spawn(move || pass_with(lock))).map(|run| run.join())
+    })
+    .into_iter()
+    .for_each(|run| run.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::coreclr::FatForm;
 use crate::thin::{self, Answer};
-use crate::{Entry, RawMonitor, TuningSource};
+use crate::{Entry, RawLock, TuningSource};
 use core::ops::Range;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use ondeck_core::{Atomic, Platform, Step};

@@ -1,6 +1,6 @@
 //! The settings that dotnet/coreclr PR 14216 shows its monitors with. Each is a type, so each is compiled.
 
-use crate::bench_lock::{BenchLockVisitor, Inflatable};
+use crate::bench_lock::{BenchLockVisitor, Family};
 use ondeck_core::Platform;
 use ondeck_lineage::{LowerSpin, NoSpin};
 
@@ -43,9 +43,9 @@ macro_rules! monitors {
             $(if name == ondeck_lineage::$file::ENTRY.name {
                 use ondeck_lineage::$lock as Lock;
                 return match spin {
-                    Spin::AsPublished => visitor.visit::<Inflatable<Lock<P>>>(),
-                    Spin::Lower => visitor.visit::<Inflatable<Lock<P, LowerSpin>>>(),
-                    Spin::No => visitor.visit::<Inflatable<Lock<P, NoSpin>>>(),
+                    Spin::AsPublished => visitor.visit::<Family<Lock<P>>>(),
+                    Spin::Lower => visitor.visit::<Family<Lock<P, LowerSpin>>>(),
+                    Spin::No => visitor.visit::<Family<Lock<P, NoSpin>>>(),
                 };
             })*
             unreachable!("{name} is none of {LOCKS:?}")

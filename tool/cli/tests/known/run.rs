@@ -22,14 +22,6 @@ fn programs() -> &'static Path {
     })
 }
 
-/// The names of all programs.
-pub(crate) fn names() -> Vec<String> {
-    let entries = programs().read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = entries.filter(|name| !name.ends_with(".so")).collect();
-    names.sort();
-    names
-}
-
 /// A directory for what one run leaves; it stays until the next one, to be looked at.
 struct RunDirectory(PathBuf);
 

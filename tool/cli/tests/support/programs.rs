@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 /// Says which test is left out for want of something.
 pub(crate) fn skipped(what: &str) {
@@ -77,29 +77,49 @@ pub(crate) fn compiled(name: &str, flags: &[&str]) -> String {
 
 /// The same where not every compiler can do it: then it is said what is left out.
 pub(crate) fn try_compiled(name: &str, flags: &[&str]) -> Option<String> {
-    /// By a hash of source and flags.
-    type Programs = HashMap<u64, Option<String>>;
+    /// By a hash of what they are made of. Who wants one waits for its compiler only.
+    type Programs = HashMap<u64, Arc<OnceLock<Option<String>>>>;
     static MADE: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
+    let key = made_of(name, flags);
+    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+    made.get_or_init(|| make(name, flags, key)).clone()
+}
+
+/// A hash of sources, flags, and the state of files that the flags name.
+fn made_of(name: &str, flags: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
     (name, flags).hash(&mut hasher);
-    let key = hasher.finish();
-    let make = || {
-        let (stem, kind) = name.split_once('.').expect("a source has an ending");
-        let program = if flags.contains(&"-shared") { format!("{stem}.so") } else { stem.to_owned() };
-        let own = format!("{}/{}/{kind}-{:x}", env!("CARGO_TARGET_TMPDIR"), env!("CARGO_CRATE_NAME"), key);
-        std::fs::create_dir_all(&own).unwrap();
-        let program = Path::new(&own).canonicalize().unwrap().join(program).to_str().unwrap().to_owned();
-        let mut compiler = Command::new(if kind == "cpp" { "c++" } else { "cc" });
-        let headers = format!("-I{}", source(""));
-        compiler.args(["-g", "-O1", "-pthread", &headers, "-o", &program, &source(name)]).args(flags);
-        let output = compiler.output().unwrap();
-        if !output.status.success() {
-            skipped(&format!("what this says is missing: {}", String::from_utf8_lossy(&output.stderr)));
-        }
-        output.status.success().then_some(program)
-    };
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    made.entry(key).or_insert_with(make).clone()
+    let include = headers().trim_start_matches("-I");
+    for file in [source(name), source("sleepers.h"), format!("{include}/ondeck.h"), format!("{include}/ondeck.hpp")] {
+        std::fs::read(file).unwrap().hash(&mut hasher);
+    }
+    for file in flags.iter().filter_map(|flag| std::fs::metadata(flag).ok()) {
+        (file.len(), file.modified().unwrap()).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Compiles a program, unless an earlier run of the tests has.
+fn make(name: &str, flags: &[&str], key: u64) -> Option<String> {
+    let (stem, kind) = name.split_once('.').expect("a source has an ending");
+    let program = if flags.contains(&"-shared") { format!("{stem}.so") } else { stem.to_owned() };
+    let own = format!("{}/compiled/{kind}-{key:x}", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(&own).unwrap();
+    let program = Path::new(&own).canonicalize().unwrap().join(program).to_str().unwrap().to_owned();
+    if Path::new(&program).is_file() {
+        return Some(program);
+    }
+    let new = format!("{program}.{}", std::process::id());
+    let mut compiler = Command::new(if kind == "cpp" { "c++" } else { "cc" });
+    let headers = format!("-I{}", source(""));
+    compiler.args(["-g", "-O1", "-pthread", &headers, "-o", &new, &source(name)]).args(flags);
+    let output = compiler.output().unwrap();
+    if !output.status.success() {
+        skipped(&format!("what this says is missing: {}", String::from_utf8_lossy(&output.stderr)));
+        return None;
+    }
+    std::fs::rename(&new, &program).unwrap();
+    Some(program)
 }
 
 /// A copy of a program under its own name, for who looks for it or changes its file.
