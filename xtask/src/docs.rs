@@ -1,6 +1,8 @@
 //! `cargo xtask docs [--check]`: writes what of `docs/` follows from the table of locks, the conformance tests and the
-//! models, and the picture of README.md. With `--check` it only says whether these are up to date.
+//! models, and the picture of README.md. With `--check` it only says whether these are up to date. In both cases, it fails if a
+//! copied figure is not that of its home.
 
+mod figures;
 mod lineage;
 mod picture;
 mod promises;
@@ -10,6 +12,7 @@ use std::path::Path;
 
 /// Writes the pages and the picture, or compares them.
 pub(crate) fn run(root: &Path, is_check: bool) -> Result<(), String> {
+    figures::check(root)?;
     let mut stale = Vec::new();
     for (path, text) in [
         (lineage::PATH, lineage::page(root)?),

@@ -287,6 +287,8 @@ mod tuning;
 mod watch;
 
 pub use condvar::{RawCondvar, Waiter};
+#[doc(hidden)]
+pub use dugout::seen;
 pub use tuning::{BALANCED, Balanced, LOW_LATENCY, LowLatency, Policy, Tuning};
 
 /// What this lock is, in short.

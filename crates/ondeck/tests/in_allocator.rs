@@ -19,20 +19,20 @@ static LEFT: Condvar = Condvar::new();
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static N_WAITS: AtomicU64 = AtomicU64::new(0);
 
-/// The system's allocator behind a gate.
-struct GatedAllocator;
+/// The system's allocator behind a lock.
+struct GuardedAllocator;
 
 #[global_allocator]
-static ALLOCATOR: GatedAllocator = GatedAllocator;
+static ALLOCATOR: GuardedAllocator = GuardedAllocator;
 
 thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
     static CALLS_OF_MINE: Cell<u64> = const { Cell::new(0) };
 }
 
-fn gated<R>(body: impl FnOnce() -> R) -> R {
+fn guarded<R>(body: impl FnOnce() -> R) -> R {
     if IS_INSIDE.replace(true) {
-        // The gate has allocated. Panicking would, too.
+        // The lock has allocated. Panicking would, too.
         std::process::abort();
     }
     let mut is_taken = IS_TAKEN.lock();
@@ -52,20 +52,20 @@ fn gated<R>(body: impl FnOnce() -> R) -> R {
 }
 
 // SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for GatedAllocator {
+unsafe impl GlobalAlloc for GuardedAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's duties are those of this method.
-        gated(|| unsafe { System.alloc(layout) })
+        guarded(|| unsafe { System.alloc(layout) })
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         // SAFETY: the caller's duties are those of this method.
-        gated(|| unsafe { System.dealloc(memory, layout) });
+        guarded(|| unsafe { System.dealloc(memory, layout) });
     }
 }
 
 #[test]
-fn a_gate_of_mutex_and_condvar_holds_in_an_allocator() {
+fn a_guard_of_mutex_and_condvar_holds_in_an_allocator() {
     let churn = |seed: usize| {
         move || {
             let before = CALLS_OF_MINE.get();

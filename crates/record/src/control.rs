@@ -1,30 +1,30 @@
 //! Orders from outside: an observer has this process begin to record, and end it, while it runs. `hooks` obeys; the observer is
 //! `ondeck profile --pid`.
 //!
-//! # How an order comes
+//! # How a command comes
 //! The observer has the right to write this process's memory. It finds [`Control`] by an ELF note that tells where that is,
-//! writes what is to be recorded, then the order, and then *rings*: it writes 1 into a byte at which each operation of a lock
-//! looks anyway. So it costs nothing where nobody gives an order. The next thread that comes along obeys, and all others go
+//! writes what is to be recorded, then the command, and then *rings*: it writes 1 into a byte at which each operation of a lock
+//! looks anyway. So it costs nothing where nobody gives a command. The next thread that comes along obeys, and all others go
 //! on meanwhile.
 //!
 //! | who | does |
 //! |---|---|
 //! | observer | makes the file for the recording, with its length, the process, its parent and its program in it |
 //! | the same | writes its number into `observer`, if the one there is 0 or beats no more; reads it again a while later |
-//! | the same | clears `answer`, writes `options`, then `order`, then rings |
-//! | one thread | takes the order, alone, answers [`answer::UNDER_WAY`], does it, and answers again |
+//! | the same | clears `answer`, writes `options`, then `command`, then rings |
+//! | one thread | takes the command, alone, answers [`answer::UNDER_WAY`], does it, and answers again |
 //! | the library | stops the ringing: its locks record from there on, or no more |
 //! | observer | reads `answer`; beats while the recording goes on |
 //!
 //! Each write of the observer is a system call, and the one that rings is of one byte, which has nothing else in it. It rings
-//! again until it is answered: a process stops the bell if it finds no order yet, or is not prepared. An order to begin that
-//! nobody takes is taken back: by 0 in `order`, and if the answer is still 0 a while later, in the byte. One to end stays.
-//! The order names its process: a child that is forked meanwhile inherits all this, and is not meant.
+//! again until it is answered: a process stops the bell if it finds no command yet, or is not prepared. A command to begin that
+//! nobody takes is taken back: by 0 in `command`, and if the answer is still 0 a while later, in the byte. One to end stays.
+//! The command names its process: a child that is forked meanwhile inherits all this, and is not meant.
 //!
 //! # What the kernel is asked for
-//! The process may run under a filter of system calls that was there when it began ([`filters`]). So what an order has it do is
+//! The process may run under a filter of system calls that was there when it began ([`filters`]). So what a command has it do is
 //! what the loader has done there: `openat`, `mmap` and `close` for the file, and what locks ask for in any case. The process that has
-//! closed another filter since then gets no order. If it closes one while it is recorded, the observer says so in `is_sealed`.
+//! closed another filter since then gets no command. If it closes one while it is recorded, the observer says so in `is_sealed`.
 //!
 //! # What was there before
 //! A lock that is held as a recording begins has no known holder: its hold is charged to the stack that releases it. A wait
@@ -57,8 +57,8 @@ pub struct Control {
     pub here: AtomicU64,
     /// The process that is meant, by the number that it has for itself.
     pub process: AtomicU32,
-    /// Of [`order`].
-    pub order: AtomicU32,
+    /// Of [`command`].
+    pub command: AtomicU32,
     /// Of [`answer`].
     pub answer: AtomicU32,
     /// A number of the observer's own; 0 if there is none. One that is dead may have left its own, and the child of a fork has
@@ -68,7 +68,7 @@ pub struct Control {
     pub beats: AtomicU64,
     /// The addresses of bytes at which each operation of some locks looks; 0 where there is none.
     pub bells: [AtomicU64; Control::BELLS],
-    /// What is to be recorded. Written before the order, and read by who has taken that.
+    /// What is to be recorded. Written before the command, and read by who has taken that.
     pub options: UnsafeCell<RecordOptions>,
     /// How many [`filters`] of system calls the process was under when it first [listened](listen), and one more; 0 if that is
     /// not known.
@@ -82,7 +82,7 @@ pub struct Control {
     pub refused: AtomicU64,
 }
 
-// SAFETY: what is no atomic is read by the thread that has taken the order only, and written from outside before that.
+// SAFETY: what is no atomic is read by the thread that has taken the command only, and written from outside before that.
 unsafe impl Sync for Control {}
 
 impl Control {
@@ -94,7 +94,7 @@ impl Control {
 }
 
 /// What an observer wants.
-pub mod order {
+pub mod command {
     /// Nothing.
     pub const NOTHING: u32 = 0;
     /// That a recording begins.
@@ -102,11 +102,11 @@ pub mod order {
     /// That it ends.
     pub const END: u32 = 2;
     /// That it ends and nobody will read it: the observer has read what is there, or seems to be gone. Then it is the process's own
-    /// order.
+    /// command.
     pub const ABANDON: u32 = 3;
 }
 
-/// What came of an order.
+/// What came of a command.
 pub mod answer {
     /// Nobody has taken it.
     pub const NONE: u32 = 0;
@@ -165,7 +165,7 @@ pub fn control() -> &'static Control {
     unsafe { &ondeck_record_control }
 }
 
-/// Threads learn of orders by a 1 in the byte at that address, which stays. More than [`Control::BELLS`] are ignored.
+/// Threads learn of commands by a 1 in the byte at that address, which stays. More than [`Control::BELLS`] are ignored.
 pub fn listen(address: u64) {
     let control = control();
     // A child has what its parent has found.
@@ -182,16 +182,16 @@ pub fn listen(address: u64) {
     control.here.store((&raw const *control) as u64, Release);
 }
 
-/// Whether an order is there.
+/// Whether a command is there.
 #[inline(always)]
 pub fn has_come() -> bool {
-    control().order.load(Relaxed) != order::NOTHING
+    control().command.load(Relaxed) != command::NOTHING
 }
 
 /// The process of which a thread obeys; 0 if none does. A child of a fork may find its parent's.
 static OBEYS: AtomicU32 = AtomicU32::new(0);
 
-/// The process that has taken the last order.
+/// The process that has taken the last command.
 static OBEYED_BY: AtomicU32 = AtomicU32::new(0);
 
 /// Whether this process has taken one, and not its parent.
@@ -199,19 +199,19 @@ pub(crate) fn was_obeyed_here() -> bool {
     OBEYED_BY.load(Relaxed) == store::process()
 }
 
-/// The order that has come, which the calling thread takes: it is alone at it until it [answers](answer).
+/// The command that has come, which the calling thread takes: it is alone at it until it [answers](answer).
 pub(crate) fn take() -> u32 {
     let control = control();
     // Most who look find none, and need not write.
     if !has_come() {
-        return order::NOTHING;
+        return command::NOTHING;
     }
     if control.process.load(Relaxed) != store::process() || !claim() {
-        return order::NOTHING;
+        return command::NOTHING;
     }
-    let taken = control.order.swap(order::NOTHING, AcqRel);
+    let taken = control.command.swap(command::NOTHING, AcqRel);
     match taken {
-        order::NOTHING => leave(),
+        command::NOTHING => leave(),
         _ => {
             OBEYED_BY.store(store::process(), Relaxed);
             control.answer.store(answer::UNDER_WAY, Relaxed);
@@ -231,7 +231,7 @@ pub(crate) fn leave() {
     OBEYS.store(0, Release);
 }
 
-/// What came of the order that the calling thread has taken.
+/// What came of the command that the calling thread has taken.
 pub(crate) fn answer(what: u32) {
     control().answer.store(what, Release);
     leave();
@@ -247,26 +247,26 @@ pub(crate) fn is_sealed() -> bool {
     control().is_sealed.load(Relaxed) != 0
 }
 
-/// What the recording was begun with. The next order may have written other options into [`Control`].
+/// What the recording was begun with. The next command may have written other options into [`Control`].
 struct BegunWith(UnsafeCell<RecordOptions>);
 
-// SAFETY: used by the thread that has taken an order, which is alone.
+// SAFETY: used by the thread that has taken a command, which is alone.
 unsafe impl Sync for BegunWith {}
 
 static BEGUN_WITH: BegunWith = BegunWith(UnsafeCell::new(RecordOptions::NONE));
 
-/// By the thread that has taken an order.
+/// By the thread that has taken a command.
 pub(crate) fn begun_with() -> &'static RecordOptions {
     // SAFETY: it is alone, and keeps no reference until another one is.
     unsafe { &*BEGUN_WITH.0.get() }
 }
 
-/// The same, as the order wants it from now on. In its place, as the thread may have little stack.
+/// The same, as the command wants it from now on. In its place, as the thread may have little stack.
 pub(crate) fn begin_with() -> &'static RecordOptions {
     let (wanted, place) = (control().options.get(), BEGUN_WITH.0.get());
-    // SAFETY: written before the order; numbers, of which any is a value.
+    // SAFETY: written before the command; numbers, of which any is a value.
     unsafe { core::ptr::copy_nonoverlapping(wanted, place, 1) };
-    // SAFETY: the thread that has taken an order is alone.
+    // SAFETY: the thread that has taken a command is alone.
     unsafe { &mut *place }.make_possible();
     begun_with()
 }
@@ -282,15 +282,15 @@ static LOOK_AT: AtomicU64 = AtomicU64::new(u64::MAX);
 static LAST_BEATS: AtomicU64 = AtomicU64::new(0);
 static N_MISSED: AtomicU32 = AtomicU32::new(0);
 
-/// A recording begins; whether an observer has ordered it.
-pub(crate) fn begin(is_ordered: bool, now: u64) {
+/// A recording begins; whether an observer has commanded it.
+pub(crate) fn begin(is_commanded: bool, now: u64) {
     LAST_BEATS.store(control().beats.load(Relaxed), Relaxed);
     N_MISSED.store(0, Relaxed);
-    LOOK_AT.store(if is_ordered { now + EACH_NS } else { u64::MAX }, Relaxed);
+    LOOK_AT.store(if is_commanded { now + EACH_NS } else { u64::MAX }, Relaxed);
 }
 
-/// Whether the recording is one that an observer has ordered.
-pub(crate) fn is_ordered() -> bool {
+/// Whether the recording is one that an observer has commanded.
+pub(crate) fn is_commanded() -> bool {
     LOOK_AT.load(Relaxed) != u64::MAX
 }
 
@@ -314,8 +314,8 @@ fn look_now(now: u64) {
     if LAST_BEATS.swap(beats, Relaxed) != beats {
         N_MISSED.store(0, Relaxed);
     } else if N_MISSED.fetch_add(1, Relaxed) + 1 >= MOST_MISSED {
-        // An order of the observer's, which then lives, goes before.
-        if control.order.compare_exchange(order::NOTHING, order::ABANDON, AcqRel, Relaxed).is_ok() {
+        // A command of the observer's, which then lives, goes before.
+        if control.command.compare_exchange(command::NOTHING, command::ABANDON, AcqRel, Relaxed).is_ok() {
             ring();
         }
     }
@@ -340,21 +340,21 @@ mod tests {
     use ondeck_core::kernel;
 
     #[test]
-    fn an_order_is_taken_once() {
+    fn a_command_is_taken_once() {
         let _alone = alone();
-        control().order.store(order::BEGIN, Relaxed);
+        control().command.store(command::BEGIN, Relaxed);
         control().process.store(0, Relaxed);
-        assert_eq!(take(), order::NOTHING, "another process is meant");
+        assert_eq!(take(), command::NOTHING, "another process is meant");
         control().process.store(kernel::process(), Relaxed);
         let takers: Vec<_> = (0..4).map(|_| std::thread::spawn(take)).collect();
         let taken: Vec<u32> = takers.into_iter().map(|taker| taker.join().unwrap()).collect();
-        assert_eq!(taken.iter().filter(|order| **order == order::BEGIN).count(), 1, "{taken:?}");
+        assert_eq!(taken.iter().filter(|command| **command == command::BEGIN).count(), 1, "{taken:?}");
         assert_eq!(control().answer.load(Relaxed), answer::UNDER_WAY);
         // Another one waits until that is done.
-        control().order.store(order::END, Relaxed);
-        assert_eq!(take(), order::NOTHING);
+        control().command.store(command::END, Relaxed);
+        assert_eq!(take(), command::NOTHING);
         answer(answer::BEGUN);
-        assert_eq!(take(), order::END);
+        assert_eq!(take(), command::END);
         answer(answer::ENDED);
     }
 
@@ -367,7 +367,7 @@ mod tests {
         control.process.store(kernel::process(), Relaxed);
         begin(true, 0);
         let seconds = |n: u64| (1..=n).map(|second| second * EACH_NS);
-        let gone = || control.order.load(Relaxed) == order::ABANDON;
+        let gone = || control.command.load(Relaxed) == command::ABANDON;
         for now in seconds(20) {
             control.beats.fetch_add(1, Relaxed);
             look_for_observer(now);
@@ -381,11 +381,11 @@ mod tests {
         }
         look_for_observer(25 * EACH_NS);
         assert!(gone() && BYTE.load(Relaxed) == 1);
-        assert_eq!(take(), order::ABANDON);
+        assert_eq!(take(), command::ABANDON);
         answer(answer::ENDED);
         begin(false, 0);
         look_for_observer(u64::MAX - 1);
-        assert_eq!((take(), is_ordered()), (order::NOTHING, false));
+        assert_eq!((take(), is_commanded()), (command::NOTHING, false));
         control.bells[0].store(0, Relaxed);
     }
 }

@@ -39,15 +39,15 @@ pub(crate) fn lay_out(header: &mut Header, length: u64, order: u64) {
 }
 
 /// Begins to record this process, as `options` says, if it does not yet. `lock` is the name of the lock that answers. False if
-/// there is no file; then nothing is recorded. If `is_ordered`, an observer may have made it. To be called by one thread at a time.
-pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32, is_ordered: bool) -> bool {
+/// there is no file; then nothing is recorded. If `is_commanded`, an observer may have made it. To be called by one thread at a time.
+pub(crate) fn start(options: &RecordOptions, lock: &str, source: u32, is_commanded: bool) -> bool {
     store::leave_parents();
     // Where it is refused, the library's handler of forks does the same. A program that records itself has none.
     if !store::wipe_in_children() && source == layout::source::PROGRAM {
         return false;
     }
     let length = options.max_mb << 20;
-    let made = if is_ordered { open_made(options, length) } else { None };
+    let made = if is_commanded { open_made(options, length) } else { None };
     let place = made.unwrap_or_else(|| create(options, length));
     let Some(place) = place else { return false };
     if !store::back(place as usize, length as usize) {

@@ -20,17 +20,17 @@
 pub mod bare;
 mod destroyed;
 mod holds;
+mod lock_order;
 mod mutex;
 mod opaque;
-mod order;
 mod process;
 mod rwlock;
 mod wait;
 
 pub use destroyed::destroyed;
+pub use lock_order::{gives_up, tell_all, tells_order};
 pub use mutex::{PendingRelease, count, uncount};
 pub use opaque::{OpaqueWait, forget, notifies};
-pub use order::{gives_up, tell_all, tells_order};
 pub use process::{Change, Sleep, Source, ask_loader, exit, in_child, leave_parents, note_lock, obey, start};
 pub use rwlock::{Access, is_due, prepare_to_read};
 pub use wait::{Wait, rotated, slept, spun, woke};

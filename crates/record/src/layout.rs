@@ -9,12 +9,14 @@
 //! an entry is complete before its number is told to anybody, so a reader may look at any time, also after the process
 //! was killed in the middle of a write.
 
+#[cfg(test)]
+mod form;
 pub mod in_time;
 pub mod tenancy;
 
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// `ondeckR` and the version of the form.
+/// `ondeckR` and the version of the form. A test in `layout/form.rs` fails if one changes without the other.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0a");
 
 /// The beginning of a file.
@@ -306,31 +308,31 @@ pub struct Nesting {
     /// The stack that took the held one, and above it the one that took the other.
     pub stacks: AtomicU64,
     /// [`SEEN`](Self::SEEN), and up to two more locks that were held alone each time.
-    pub gates: AtomicU64,
+    pub outer: AtomicU64,
 }
 
 impl Nesting {
-    /// Its gates are written.
+    /// Its outer locks are written.
     pub const SEEN: u64 = 1 << 63;
     /// In the place of locks: a thread writes another pair there.
     pub const CHANGES: u64 = u64::MAX;
-    /// Bits of the number of a gate.
-    pub const GATE: u32 = 30;
+    /// Bits of the number of an outer lock.
+    pub const OUTER: u32 = 30;
     /// In each half of `locks`: that one was acquired to read. Others that read do not wait for it.
     pub const SHARED: u32 = 1 << 31;
     /// In the second half of `locks`: that one was only tried, after the thread had waited for another one. The held one is
     /// older than both.
     pub const TRIED: u32 = 1 << 30;
 
-    /// The gates in that word, [`NONE`] where there is none.
-    pub const fn gates(word: u64) -> [u32; 2] {
-        const MASK: u64 = (1 << Nesting::GATE) - 1;
-        [(word & MASK) as u32, (word >> Self::GATE & MASK) as u32]
+    /// The outer locks in that word, [`NONE`] where there is none.
+    pub const fn outer(word: u64) -> [u32; 2] {
+        const MASK: u64 = (1 << Nesting::OUTER) - 1;
+        [(word & MASK) as u32, (word >> Self::OUTER & MASK) as u32]
     }
 
-    /// The word of these gates.
-    pub const fn word(gates: [u32; 2]) -> u64 {
-        Self::SEEN | gates[0] as u64 | (gates[1] as u64) << Self::GATE
+    /// The word of these outer locks.
+    pub const fn word(outer: [u32; 2]) -> u64 {
+        Self::SEEN | outer[0] as u64 | (outer[1] as u64) << Self::OUTER
     }
 }
 
@@ -416,6 +418,9 @@ pub mod source {
 
 /// The number of no lock, and of no stack.
 pub const NONE: u32 = 0;
+
+/// Where a `pthread_mutex_t` has the lock, if the preloaded library answers.
+pub const LOCK_IN_MUTEX: u64 = 24;
 
 /// Most return addresses of a stack; deeper ones are cut at their outer end.
 pub const DEPTH: usize = 96;

@@ -167,7 +167,7 @@ pub struct Nesting {
     /// The numbers of the stacks that took them.
     pub stacks: [u32; 2],
     /// Others that it had alone each time, by number; [`layout::NONE`] where there is none.
-    pub gates: [u32; 2],
+    pub outer: [u32; 2],
 }
 
 /// A sample.

@@ -10,7 +10,7 @@ use std::path::Path;
 const LATEST_US: f64 = 1e12;
 
 /// Tells the file from those of other programs.
-pub const MARKER: &str = "ondeck-trace-1";
+pub const MARKER: &str = "ondeck-futex-1";
 
 /// What was run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn file(events: &str) -> String {
-        let header = r#"{"kind":"ondeck-trace-1","machine":"toy","workload":"w","lock":"tas","threads":2,"seed":3,"end_us":9,"is_cut":false}"#;
+        let header = r#"{"kind":"ondeck-futex-1","machine":"toy","workload":"w","lock":"tas","threads":2,"seed":3,"end_us":9,"is_cut":false}"#;
         format!("{{\"otherData\":{header},\"traceEvents\":[{events}]}}")
     }
 

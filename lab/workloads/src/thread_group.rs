@@ -20,7 +20,7 @@ pub(crate) const TIME: u32 = 2;
 /// Threads leave.
 pub(crate) const STOP: u32 = 3;
 
-/// The threads wait at the gate.
+/// The threads wait at the door.
 const SHUT: u32 = 0;
 /// They may begin.
 const OPEN: u32 = 1;
@@ -37,7 +37,7 @@ pub(crate) struct GroupState<E: Execution> {
     /// Operations that each thread has done, written by that thread only.
     counters: Box<[CachePadded<AtomicU64>]>,
     /// [`SHUT`], then [`OPEN`] or [`CALLED_OFF`] for good.
-    gate: E::U32,
+    door: E::U32,
     arrived: E::U32,
     left: E::U32,
 }
@@ -59,7 +59,7 @@ impl<E: Execution> GroupState<E> {
         GroupState {
             control: CachePadded(control),
             counters: (0..threads).map(|_| CachePadded(AtomicU64::new(0))).collect(),
-            gate: E::U32::new(SHUT),
+            door: E::U32::new(SHUT),
             arrived: E::U32::new(0),
             left: E::U32::new(0),
         }
@@ -93,16 +93,16 @@ impl<E: Execution> GroupState<E> {
     /// Reports the calling thread as started and sleeps until all may begin; false if it is called off.
     fn may_begin(&self) -> bool {
         count_one::<E>(&self.arrived, self.counters.len() as u32);
-        while self.gate.load(Acquire) == SHUT {
-            E::wait_on(&self.gate, SHUT, None);
+        while self.door.load(Acquire) == SHUT {
+            E::wait_on(&self.door, SHUT, None);
         }
-        self.gate.load(Acquire) == OPEN
+        self.door.load(Acquire) == OPEN
     }
 
-    /// Lets the threads out, if they are still at the gate.
-    fn end_wait_at_gate(&self, how: u32) {
-        if self.gate.compare_exchange(SHUT, how, Release, Relaxed).is_ok() {
-            E::wake(&self.gate, u32::MAX);
+    /// Lets the threads out, if they are still at the door.
+    fn open_door(&self, how: u32) {
+        if self.door.compare_exchange(SHUT, how, Release, Relaxed).is_ok() {
+            E::wake(&self.door, u32::MAX);
         }
     }
 
@@ -136,7 +136,7 @@ pub(crate) struct ThreadGroup<'a, E: Execution, R> {
 }
 
 impl<'a, E: Execution, R: Send + 'static> ThreadGroup<'a, E, R> {
-    /// Starts `n` threads, which sleep at the gate. Each then does `body` with the group's state and its number.
+    /// Starts `n` threads, which sleep at the door. Each then does `body` with the group's state and its number.
     pub(crate) fn start(conditions: &'a Conditions<'a>, n: u32, body: Arc<Body<E, R>>) -> Result<Self, End> {
         let state = Arc::new(GroupState::<E>::new(n));
         E::keep(state.clone());
@@ -161,7 +161,7 @@ impl<'a, E: Execution, R: Send + 'static> ThreadGroup<'a, E, R> {
 
     /// Lets the threads begin.
     pub(crate) fn begin(&self) {
-        self.state.end_wait_at_gate(OPEN);
+        self.state.open_door(OPEN);
     }
 
     /// Goes on to `phase`.
@@ -205,11 +205,11 @@ impl<'a, E: Execution, R: Send + 'static> ThreadGroup<'a, E, R> {
 }
 
 impl<E: Execution, R> Drop for ThreadGroup<'_, E, R> {
-    /// Lets the threads go, so that an error on the way leaves nobody at the gate or at work. Those at the gate do not even
+    /// Lets the threads go, so that an error on the way leaves nobody at the door or at work. Those at the door do not even
     /// begin: the error may be that the machine has not enough for them.
     fn drop(&mut self) {
         self.state.enter(STOP);
-        self.state.end_wait_at_gate(CALLED_OFF);
+        self.state.open_door(CALLED_OFF);
     }
 }
 

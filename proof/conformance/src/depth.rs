@@ -1,5 +1,5 @@
 //! How far the tests search. A developer waits for them at each change, so they go only so far, unless `ONDECK_LONG` is
-//! set in the environment, as it is in the long gate and where mutants are tried: then to the end.
+//! set in the environment, as it is in the nightly tests and where mutants are tried: then to the end.
 
 /// Executions of a loom model that is cut short. Loom takes them in a fixed order, so they are the same each time.
 #[cfg(feature = "models")]

@@ -145,7 +145,7 @@ pub fn plain(launch: &Launch) -> Result<Command, Refusal> {
     let only_recorded = launch.recording.is_some() && launch.lock.as_deref() == Some("glibc");
     let program = Path::new(command.get_program());
     program::judge(program, only_recorded)?;
-    if ondeck_trace::loader::is_loader(program) {
+    if ondeck_futex::loader::is_loader(program) {
         program::judge_loaded(&launch.command, only_recorded)?;
     }
     Ok(command)

@@ -2,8 +2,8 @@
 
 use crate::Refusal;
 use object::{Object, ObjectSection};
+use ondeck_futex::elf::{parse, read};
 use ondeck_record::layout::MAGIC;
-use ondeck_trace::elf::{parse, read};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 

@@ -8,10 +8,10 @@ mod memory;
 pub use filters::{Filter, Refused};
 pub use made::{file_name, make_ready};
 use memory::Memory;
+use ondeck_futex::process::number_inside;
 pub use ondeck_record::RecordOptions;
-use ondeck_record::control::{Control, answer, order};
+use ondeck_record::control::{Control, answer, command};
 pub use ondeck_record::layout::HEADER_BYTES;
-use ondeck_trace::process::number_inside;
 use std::fmt;
 use std::io;
 use std::mem::offset_of;
@@ -170,7 +170,7 @@ impl RunningProcess {
         for (at, recorder) in self.recorders.iter().enumerate() {
             let file = if files == Files::AreMade { at as u32 + 1 } else { 0 };
             recorder.write(offset_of!(Control, file), &file.to_ne_bytes())?;
-            recorder.order(order::BEGIN, Some(options))?;
+            recorder.command(command::BEGIN, Some(options))?;
         }
         let mut why = NotRecorded::Idle(PATIENCE);
         for (at, recorder) in self.recorders.iter().enumerate() {
@@ -222,7 +222,7 @@ impl RunningProcess {
         self.begun.retain(|at| recorders[*at].is_observed_by(number));
         for at in &self.begun {
             // Of a process that has ended nothing need be told.
-            let _ = recorders[*at].order(order::END, None);
+            let _ = recorders[*at].command(command::END, None);
         }
         self.begun.retain(|at| matches!(recorders[*at].ended_until(until), Ok(false)));
         if self.begun.is_empty() {
@@ -236,7 +236,7 @@ impl Drop for RunningProcess {
     fn drop(&mut self) {
         self.end();
         for at in &self.begun {
-            let _ = self.recorders[*at].order(order::ABANDON, None);
+            let _ = self.recorders[*at].command(command::ABANDON, None);
         }
         let ours = self.recorders.iter().filter(|recorder| recorder.is_observed_by(self.number));
         ours.for_each(|recorder| _ = recorder.be_observed_by(0));
@@ -258,39 +258,39 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn order(&self, order: u32, options: Option<&RecordOptions>) -> Result<(), NotRecorded> {
+    fn command(&self, command: u32, options: Option<&RecordOptions>) -> Result<(), NotRecorded> {
         self.write(offset_of!(Control, answer), &answer::NONE.to_ne_bytes())?;
         self.write(offset_of!(Control, process), &self.process.to_ne_bytes())?;
         if let Some(options) = options {
             self.write(offset_of!(Control, options), options.as_bytes())?;
         }
-        self.write(offset_of!(Control, order), &order.to_ne_bytes())?;
+        self.write(offset_of!(Control, command), &command.to_ne_bytes())?;
         self.ring()
     }
 
-    /// The answer to the order to begin; if there is none until then, that is taken back.
+    /// The answer to the command to begin; if there is none until then, that is taken back.
     fn begun_until(&self, until: Instant) -> Result<u32, NotRecorded> {
-        /// A thread that has taken an order says so at once, unless it loses its core.
+        /// A thread that has taken a command says so at once, unless it loses its core.
         const SURELY: Duration = Duration::from_millis(100);
         /// A sandbox may be closed meanwhile.
         const LOOK: Duration = Duration::from_millis(20);
-        while Instant::now() < until && self.may_be_ordered().is_ok() {
+        while Instant::now() < until && self.may_be_commanded().is_ok() {
             match self.answer_until(until.min(Instant::now() + LOOK))? {
                 answer::NONE => {}
                 answer => return Ok(answer),
             }
         }
-        self.write(offset_of!(Control, order), &order::NOTHING.to_ne_bytes())?;
+        self.write(offset_of!(Control, command), &command::NOTHING.to_ne_bytes())?;
         std::thread::sleep(SURELY);
         let answer = self.answer_until(Instant::now())?;
         if answer == answer::NONE {
             self.silence()?;
-            self.may_be_ordered()?;
+            self.may_be_commanded()?;
         }
         Ok(answer)
     }
 
-    /// Whether the order to end was obeyed until then. If not, it stays, and the next lock obeys.
+    /// Whether the command to end was obeyed until then. If not, it stays, and the next lock obeys.
     fn ended_until(&self, until: Instant) -> Result<bool, NotRecorded> {
         let has_ended = self.answer_until(until)? == answer::ENDED;
         if has_ended {
@@ -340,7 +340,7 @@ impl Recorder {
         let _ = self.write(offset_of!(Control, beats), &beats.to_ne_bytes());
     }
 
-    /// Remembers what is in the bytes by which threads learn of orders.
+    /// Remembers what is in the bytes by which threads learn of commands.
     fn remember(&self) {
         let is_set = |address: &u64| self.memory.word::<u8>(*address).is_ok_and(|byte| byte != 0);
         self.was_rung.store(self.bells().iter().any(is_set), Relaxed);

@@ -6,7 +6,7 @@
 //! these never meet. Of one class, an order of two locks says nothing of two others, so there only the first question is asked.
 //!
 //! A circle needs a thread for each of its steps, all at once. Two steps are never taken at once if both threads have a third
-//! lock alone, a *gate*, or if one has a lock that the other one has: then there is no circle. And each thread has to wait for
+//! lock alone, an *outer lock*, or if one has a lock that the other one has: then there is no circle. And each thread has to wait for
 //! the next one: who takes a lock to read does not wait for one who has it to read.
 
 use petgraph::algo::kosaraju_scc;
@@ -21,7 +21,7 @@ pub(crate) struct Step {
     /// Which of the two is had, or taken, to read: together with all others that read.
     pub(crate) shared: [bool; 2],
     /// Others that were held alone each time; 0 where there is none.
-    pub(crate) gates: [u32; 2],
+    pub(crate) outer: [u32; 2],
 }
 
 /// What has to be known of a lock.
@@ -91,7 +91,7 @@ pub(crate) fn turned<T: Ord + Clone>(mut circle: Vec<T>) -> Vec<T> {
     circle
 }
 
-/// So many steps between two nodes are looked at, those with the fewest gates first.
+/// So many steps between two nodes are looked at, those with the fewest outer locks first.
 const MOST_STEPS: usize = 300;
 /// So many ways are looked for in one part, fewer in one with many edges: each way looks at all of them.
 const MOST_WAYS: usize = 1000;
@@ -125,8 +125,8 @@ impl<'s> Graph<'s> {
             }
         }
         let restraint = |step: &usize| {
-            let Step { gates, shared, .. } = steps[*step];
-            (gates.iter().filter(|gate| **gate != 0).count(), shared.iter().filter(|one| **one).count())
+            let Step { outer, shared, .. } = steps[*step];
+            (outer.iter().filter(|outer| **outer != 0).count(), shared.iter().filter(|one| **one).count())
         };
         edges.values_mut().for_each(|all| all.sort_by_key(restraint));
         let all: DiGraphMap<u32, ()> = DiGraphMap::from_edges(edges.keys().copied());
@@ -244,8 +244,8 @@ impl<'s> Graph<'s> {
     /// Whether two steps cannot be taken at once.
     fn exclude(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.steps[one], &self.steps[other]);
-        let has = |step: &Step, lock: u32| lock != 0 && step.gates.contains(&lock);
-        has(one, other.held) || has(other, one.held) || one.gates.iter().any(|gate| has(other, *gate))
+        let has = |step: &Step, lock: u32| lock != 0 && step.outer.contains(&lock);
+        has(one, other.held) || has(other, one.held) || one.outer.iter().any(|outer| has(other, *outer))
     }
 }
 

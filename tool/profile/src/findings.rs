@@ -22,7 +22,7 @@ use crate::words::FROM_KERNEL;
 use crate::wrappers::Tops;
 pub(crate) use classify::parts;
 use classify::{CauseShare, StuckTogether};
-pub(crate) use word::order;
+pub(crate) use word::lock_order;
 
 /// What a profile comes to.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -17,7 +17,7 @@ use crate::collect::Run;
 use crate::runtimes::Programs;
 use crate::symbols::Symbols;
 use cells::Cells;
-use ondeck_trace::{Tracer, Wait};
+use ondeck_futex::{Tracer, Wait};
 pub use snapshot::FutexSnapshot;
 use std::time::Duration;
 

@@ -12,11 +12,11 @@
 
 use crate::collect::account::{Sites, Sum};
 use crate::names::{base, brief, line, several};
-use crate::order::tell_all_apart;
 use crate::profile::{
     Cause, Condition, Frame, Histogram, Lock, Profile, Site, Spot, State, Timeline, WaitKind, WaitObject,
 };
 use crate::rules::{HOT_ELEMENT, HOT_ELEMENT_WAITS};
+use crate::sorting::tell_all_apart;
 use crate::wrappers::Tops;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -9,7 +9,7 @@
 //! | `collect` | from recordings to a profile, or to statistics, while the program runs; its `account` is what is known of one lock |
 //! | `futex` | from what the kernel tells of futex calls to a profile |
 //! | `stacks` | frames and stacks with names, which both of these look up |
-//! | `order` | the order of locks, with names that tell them apart |
+//! | `sorting` | the order of locks, with names that tell them apart |
 //! | `kinds` | what a thread waits for, by the functions on its stack |
 //! | `anonymous` | names for closures and lambdas that have none |
 //! | `group` | locks of one kind as one |
@@ -40,7 +40,6 @@ mod kinds;
 #[cfg(test)]
 mod made_up;
 mod names;
-mod order;
 mod page;
 pub mod pprof;
 mod profile;
@@ -49,6 +48,7 @@ mod rules;
 mod runtimes;
 #[cfg(test)]
 mod sample;
+mod sorting;
 mod stacks;
 mod symbols;
 mod terminal;

@@ -7,7 +7,7 @@
 
 mod charts;
 mod lock;
-mod order;
+mod lock_order;
 mod parts;
 mod stacks;
 mod table;
@@ -80,7 +80,7 @@ pub fn page(profile: &Profile) -> String {
                 main {
                     (header(profile, &title, &found))
                     (table::locks(profile, &tops, &detailed, found.locks.len()))
-                    (order::section(profile, &tops))
+                    (lock_order::section(profile, &tops))
                     @if let Some(first) = first { (first) }
                     @if found.is_nothing { (answers(profile)) }
                     (flames)

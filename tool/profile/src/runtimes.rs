@@ -8,7 +8,7 @@ use crate::profile::{Process, Profile};
 use crate::symbols::guarded;
 use memchr::memmem;
 use object::{Object, ObjectSection};
-use ondeck_trace::elf::{parse, read, unreadable};
+use ondeck_futex::elf::{parse, read, unreadable};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

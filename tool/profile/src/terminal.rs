@@ -1,6 +1,6 @@
 //! The list for the terminal: what to do, which locks were waited for longest, by whom, and who held them meanwhile.
 
-use crate::findings::{Findings, findings, of_lock, order};
+use crate::findings::{Findings, findings, lock_order, of_lock};
 use crate::names::{brief, lock_name, shown};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::words::{
@@ -203,7 +203,7 @@ fn causes(profile: &Profile, found: &Findings, width: usize) -> String {
 /// Locks that are taken in both orders.
 fn orders(profile: &Profile, found: &Findings, width: usize) -> String {
     let mut text = String::new();
-    for (at, (sentence, taken)) in order::told(profile).into_iter().take(MOST_ORDERS).enumerate() {
+    for (at, (sentence, taken)) in lock_order::told(profile).into_iter().take(MOST_ORDERS).enumerate() {
         // The first may be the verdict.
         if at > 0 || !found.verdict.starts_with(&sentence) {
             text += &format!("\n{}", wrap("", &plain(&sentence), width));

@@ -5,10 +5,10 @@ use crate::profile::{Condition, Histogram, Lock, LockKind, ProcessEnd, Profile, 
 use crate::runtimes;
 use crate::symbols::NO_DEBUG_FILE;
 use crate::wrappers::Tops;
+use ondeck_futex::loader::{is_name_of_loader, program_of as program_of_loader};
 use ondeck_report::date::utc;
 pub(crate) use ondeck_report::wording::percent;
 use ondeck_report::wording::{counted, counted_that, duration_ns, list, plain, run_time, typed, whole, whole_of};
-use ondeck_trace::loader::{is_name_of_loader, program_of as program_of_loader};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -104,7 +104,7 @@ const HEAD: &str = "\
 # Which lock promises what, and which test checks it
 
 `cargo xtask docs` writes this page from the table of locks, the tests of `proof/conformance` and the models of `proof/spec/`.
-Each section is one promise, and each row one lock. [How the tests are tested](mutants.md) shows whether such a test would
+Each section is one promise, and each row one lock. [How the tests are tested](../proof/conformance/mutants/README.md) shows whether such a test would
 notice a fault.
 
 - **hardware** and **loom, random schedules** name tests. Run one with `cargo test -p ondeck-conformance -- --exact NAME`.

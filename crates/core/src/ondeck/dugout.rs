@@ -19,7 +19,7 @@
 //!
 //! The label says what the sleeper waits for. No lock reads it: it is for a profiler, which reads the memory of a process
 //! that hangs. From the kernel it knows on which word a thread sleeps, and the label lies at a fixed distance behind that
-//! word. It never takes anything else for a label:
+//! word ([`seen`] has its numbers). It never takes anything else for a label:
 //! - A second word must be the first with the bits of `MAGIC` changed. So neither other memory nor half of a new label is one.
 //! - A new node has zeros there, so what an earlier sleeper has left on the stack is gone before its thread can sleep.
 //! - A waiter of a condition variable gets its second label, that of the lock, from the notifier that owns its record.
@@ -28,12 +28,14 @@
 //! itself under the latch. So a node in the list is alive for the thread that holds the latch, and a called node is
 //! alive for its caller until the store of its grant; after that store only its address is used.
 
+pub mod seen;
+
 use super::state::{ADDRESS_BITS, NODE_ALIGN_BITS, State};
 use crate::{Atomic, AtomicPointer, Platform};
 use core::cell::{Cell, UnsafeCell};
-use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use seen::{CONDITION, MAGIC};
 
 const WAITING: u32 = 0;
 const CALLED: u32 = 1;
@@ -48,12 +50,6 @@ pub(super) const MOST_SKIPS: u32 = 8;
 
 /// How many of the oldest sleepers are considered when one is wanted that last ran on a certain core.
 const CANDIDATES: u32 = 16;
-
-/// The bits in which the words of a label differ. The profiler has the same number.
-const MAGIC: u64 = 0x9d5c_0b7e_a3f1_4628;
-
-/// In the first word of a label, beside the address, which is a multiple of eight: it is a condition variable's.
-const CONDITION: u64 = 1;
 
 /// A sleeper.
 #[repr(C, align(512))]
@@ -70,11 +66,6 @@ pub(super) struct Node<P: Platform> {
     /// When it was woken, if it has been notified.
     woken_ns: Cell<u64>,
 }
-
-// The profiler finds one by the other.
-const _: () = assert!(offset_of!(Node<crate::Hardware>, grant) == 24);
-const _: () = assert!(offset_of!(Node<crate::Hardware>, label) == 40);
-const _: () = assert!(align_of::<Node<crate::Hardware>>() == 1 << NODE_ALIGN_BITS);
 
 impl<P: Platform> Node<P> {
     /// Of a thread that goes to sleep by itself.

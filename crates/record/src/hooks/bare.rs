@@ -20,8 +20,8 @@
 //! [destroyed](super::destroyed): else none says when it goes.
 
 use super::destroyed;
+use super::lock_order;
 use super::mutex::PendingRelease;
-use super::order;
 use super::process::{self, Change, Sleep, Source};
 use super::wait::Wait;
 use crate::charging::{Marks, Tag};
@@ -61,7 +61,7 @@ pub fn prepare(is_wished: &'static AtomicBool) {
     if let (None, Some(options)) = (OPTIONS.get(), RecordOptions::of_environment()) {
         OPTIONS.get_or_init(|| options);
     }
-    is_wished.store(OPTIONS.get().is_some() || control::is_ordered(), Relaxed);
+    is_wished.store(OPTIONS.get().is_some() || control::is_commanded(), Relaxed);
     control::listen((&raw const *is_wished) as u64);
 }
 
@@ -81,7 +81,7 @@ fn recording() -> Option<&'static Recording> {
 #[inline(never)]
 fn obey() {
     process::obey(Some("ondeck"), Sleep::Told, Source::Program, |change| {
-        // An order to end may come twice, as the observer does not know whether the first was heard.
+        // A command to end may come twice, as the observer does not know whether the first was heard.
         if change != Change::Begun && current().is_none() {
             begin_other();
         }
@@ -111,13 +111,13 @@ pub(crate) fn begin_to_count(rate: u64) -> bool {
         if recording().is_some() || !counts::is_on() {
             break;
         }
-        // Another thread is at it, or at an order, and may have lost its core.
+        // Another thread is at it, or at a command, and may have lost its core.
         std::thread::sleep(TURN);
     }
     counts::is_on()
 }
 
-/// What follows on a recording that was begun by an order, or if none can: the statistics go on, or nothing is recorded.
+/// What follows on a recording that was begun by a command, or if none can: the statistics go on, or nothing is recorded.
 fn begin_other() {
     if counts::is_on() {
         process::count(Sleep::Told);
@@ -130,7 +130,7 @@ fn begin_other() {
 #[cold]
 #[inline(never)]
 fn start() -> Option<&'static Recording> {
-    // Else another thread is at it, or at an order.
+    // Else another thread is at it, or at a command.
     if control::claim() {
         if current().is_none() {
             start_alone();
@@ -148,7 +148,7 @@ fn start_alone() {
         Some(options) if STARTED_BY.swap(pid, Relaxed) != pid => {
             process::start(options, "ondeck", Sleep::Told, Source::Program);
         }
-        // The child of a process that is recorded by order.
+        // The child of a process that is recorded by command.
         None if !control::was_obeyed_here() => begin_other(),
         _ if counts::is_on() => begin_other(),
         _ => {}
@@ -266,13 +266,13 @@ pub fn is_due() -> bool {
 /// Whether the calling thread remembers holds, of any lock, or all are to be told: each acquire and release is to be told then.
 #[inline(always)]
 pub fn remembers() -> bool {
-    !own().holds.is_empty() || order::tells_order()
+    !own().holds.is_empty() || lock_order::tells_order()
 }
 
 /// Notes the order in which the lock at that address was acquired, by that stack.
 fn tell_order(recording: &Recording, address: u64, stack: u32) {
     if let Some(lock) = marks(recording, address).and_then(|marks| marks.lock(recording, address)) {
-        order::taken(recording, lock, stack, false);
+        lock_order::taken(recording, lock, stack, false);
     }
 }
 
@@ -297,17 +297,17 @@ pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) 
         }
     }
     let is_timed = is_due && here.holds.count(recording);
-    if is_timed || order::tells_order() {
+    if is_timed || lock_order::tells_order() {
         // Its place is that where it is taken. Before the hold is timed.
         let is_placed = || marks(recording, address).and_then(|marks| marks.number(recording, address)).is_some();
         if counts::is_on() && !is_placed() {
             return;
         }
-        let stack = if order::tells_order() { walk::stack(recording) } else { walk::stack_of_sample(recording) };
+        let stack = if lock_order::tells_order() { walk::stack(recording) } else { walk::stack_of_sample(recording) };
         if is_timed {
             here.holds.remember(Hold::new(address, known(turn), stack, true));
         }
-        if order::tells_order() {
+        if lock_order::tells_order() {
             tell_order(recording, address, stack);
         }
     }
@@ -331,7 +331,7 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
     here.again.set((0, 0));
     here.holds.take(address);
     let stack = here.holds.got(recording, wait.stack.get(), Hold::new(address, known(turn), NONE, false));
-    if order::tells_order() {
+    if lock_order::tells_order() {
         tell_order(recording, address, stack);
     }
 }
@@ -341,9 +341,9 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
 pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<PendingRelease> {
     let hold = own().holds.take(address);
     let recording = current()?;
-    if order::tells_order() {
+    if lock_order::tells_order() {
         let number = find(address).map_or(NONE, |marks| destroyed::known(recording, marks, address));
-        order::released(recording, address, number);
+        lock_order::released(recording, address, number);
     }
     let hold = hold.filter(|hold| hold.is_of(known(turn)));
     match hold {

@@ -1,7 +1,7 @@
 //! What a thread remembers of its own holds that are looked at: of locks that have no room for marks, and of those that
 //! many may have at once.
 
-use super::order::tells_order;
+use super::lock_order::tells_order;
 use crate::charging::recording_number;
 use crate::layout::NONE;
 use crate::store::Recording;

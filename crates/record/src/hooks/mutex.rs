@@ -1,6 +1,6 @@
 //! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
 
-use super::{destroyed, order};
+use super::{destroyed, lock_order};
 use crate::charging::budget::{PERIOD, WAITS};
 use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
 use crate::charging::{
@@ -83,7 +83,7 @@ impl Marks {
         }
         recording.note_lock();
         let is_timed = own().holds.count(recording);
-        if is_timed || order::tells_order() {
+        if is_timed || lock_order::tells_order() {
             self.look(recording, address, if is_timed { Tag::TIMED | Tag::KNOWN } else { Tag::KNOWN });
         }
     }
@@ -108,8 +108,8 @@ impl Marks {
         let stack = if ready == address { stack as u32 } else { walk::stack(recording) };
         lock.taken_by.store(stack, Relaxed);
         self.tag.fetch_or(flags, Relaxed);
-        if order::tells_order() {
-            order::taken(recording, (number, lock), stack, false);
+        if lock_order::tells_order() {
+            lock_order::taken(recording, (number, lock), stack, false);
         }
         // After the mark, which may have to wait for the line.
         lock.taken_at.store(now_ns(), Relaxed);
@@ -254,8 +254,8 @@ impl Marks {
     #[inline(never)]
     pub fn release(&self, address: u64) -> Option<PendingRelease> {
         let recording = current()?;
-        if order::tells_order() {
-            order::released(recording, address, destroyed::known(recording, self, address));
+        if lock_order::tells_order() {
+            lock_order::released(recording, address, destroyed::known(recording, self, address));
         }
         let tag = self.tag.load(Relaxed);
         let is_ours = tag & Tag::GENERATION == generation();

@@ -1,7 +1,7 @@
 //! The process: it begins to record, forks, and ends.
 
-use super::order as nesting;
-use crate::control::{self, answer, order};
+use super::lock_order;
+use crate::control::{self, answer, command};
 use crate::files;
 use crate::options::RecordOptions;
 use crate::store::{self, current, locks, stacks};
@@ -39,10 +39,10 @@ pub fn start(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source) 
     start_with(options, lock, sleep, source, 0)
 }
 
-/// The same; what threads had before may count, in orders of locks, until that time, which is 0 if no observer has ordered it.
+/// The same; what threads had before may count, in orders of locks, until that time, which is 0 if no observer has commanded it.
 fn start_with(options: &RecordOptions, lock: &str, sleep: Sleep, source: Source, until: u64) -> bool {
     forget_all();
-    nesting::begin(options.order != 0, until);
+    lock_order::begin(options.order != 0, until);
     let is_exact = options.is_exact() || source == Source::Program;
     charging::begin(is_exact, sleep == Sleep::Told, options.rate, options.budget);
     let source = match source {
@@ -70,14 +70,14 @@ pub(crate) fn count(sleep: Sleep) {
 fn forget_all() {
     thread::time_the_clock();
     control::begin(false, 0);
-    nesting::begin(false, 0);
+    lock_order::begin(false, 0);
     stacks::begin();
     locks::begin();
     walk::begin();
     modules::begin();
 }
 
-/// What an order has changed.
+/// What a command has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The process records from here on.
@@ -88,16 +88,16 @@ pub enum Change {
     Nothing,
 }
 
-/// Does what an observer has ordered, see [`control`], and then `changed`, which has threads look at the recording or not,
-/// and stops the bell. Nothing, and false, if no order is there, or another thread has taken it. `lock` is the name of the lock
+/// Does what an observer has commanded, see [`control`], and then `changed`, which has threads look at the recording or not,
+/// and stops the bell. Nothing, and false, if no command is there, or another thread has taken it. `lock` is the name of the lock
 /// that answers; `None` if that cannot be recorded.
 pub fn obey(lock: Option<&str>, sleep: Sleep, source: Source, changed: impl FnOnce(Change)) -> bool {
     let wanted = control::take();
     let (change, answer) = match wanted {
-        order::NOTHING => return false,
-        order::BEGIN => begin_by_order(lock, sleep, source),
-        _ if control::is_ordered() => {
-            end(wanted == order::ABANDON);
+        command::NOTHING => return false,
+        command::BEGIN => begin_by_command(lock, sleep, source),
+        _ if control::is_commanded() => {
+            end(wanted == command::ABANDON);
             (Change::Ended, answer::ENDED)
         }
         _ => (Change::Nothing, answer::ENDED),
@@ -107,10 +107,10 @@ pub fn obey(lock: Option<&str>, sleep: Sleep, source: Source, changed: impl FnOn
     true
 }
 
-fn begin_by_order(lock: Option<&str>, sleep: Sleep, source: Source) -> (Change, u32) {
+fn begin_by_command(lock: Option<&str>, sleep: Sleep, source: Source) -> (Change, u32) {
     let Some(lock) = lock else { return (Change::Nothing, answer::OTHER_LOCK) };
-    // There is one observer at a time: another one that has ordered a recording is gone.
-    if control::is_ordered() {
+    // There is one observer at a time: another one that has commanded a recording is gone.
+    if control::is_commanded() {
         end(true);
     }
     match current() {
@@ -123,7 +123,7 @@ fn begin_by_order(lock: Option<&str>, sleep: Sleep, source: Source) -> (Change, 
         }
         None => {}
     }
-    let until = thread::now_ns() + nesting::GRACE_NS;
+    let until = thread::now_ns() + lock_order::GRACE_NS;
     if !start_with(control::begin_with(), lock, sleep, source, until) {
         return (Change::Ended, answer::NO_FILE);
     }
@@ -137,7 +137,7 @@ fn end(is_abandoned: bool) {
     store::forget();
     counts::keep_missed(recording);
     control::begin(false, 0);
-    nesting::begin(false, 0);
+    lock_order::begin(false, 0);
     if is_abandoned {
         files::remove(control::begun_with(), (&raw const *recording).cast_mut().cast());
     }

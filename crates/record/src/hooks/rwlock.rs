@@ -10,8 +10,8 @@
 //! A reader that comes from a wait beside others who read already counts the rest of its wait, and of what writers wait
 //! meanwhile, as handing on: it was woken, and did not run yet.
 
+use super::lock_order;
 use super::mutex::PendingRelease;
-use super::order;
 use super::wait::Wait;
 use crate::charging::Marks;
 use crate::layout::{Lock, NONE, event, kind};
@@ -106,14 +106,14 @@ impl Marks {
             while holds.take(address).is_some() {}
         }
         let is_timed = holds.count(recording);
-        let is_looked_at = is_timed || order::tells_order();
+        let is_looked_at = is_timed || lock_order::tells_order();
         let looked_at = if is_looked_at { self.lock(recording, address) } else { None };
         if let Some((number, lock)) = looked_at {
             note(recording, number);
             let stack = if stack == NONE { walk::stack(recording) } else { stack };
             holds.remember(Hold { stack, is_timed, ..hold });
-            if order::tells_order() {
-                order::taken(recording, (number, lock), stack, true);
+            if lock_order::tells_order() {
+                lock_order::taken(recording, (number, lock), stack, true);
             }
         } else if self.asks() || holds.has(address) {
             // So that it is not charged for what was before it, and its end is not taken for the end of an outer one.
@@ -125,7 +125,7 @@ impl Marks {
     /// it. What is to be done after that is in the answer; the lock may be gone by then.
     #[inline(always)]
     pub fn release_read(&self, address: u64, is_alone: impl Fn() -> bool) -> Option<PendingRelease> {
-        let is_idle = own().holds.is_empty() && !self.asks() && !order::tells_order();
+        let is_idle = own().holds.is_empty() && !self.asks() && !lock_order::tells_order();
         if is_idle { None } else { self.release_read_with_a_look(address, is_alone()) }
     }
 
@@ -134,8 +134,8 @@ impl Marks {
     fn release_read_with_a_look(&self, address: u64, is_alone: bool) -> Option<PendingRelease> {
         let recording = current()?;
         let hold = own().holds.take(address);
-        if order::tells_order() {
-            order::released(recording, address, NONE);
+        if lock_order::tells_order() {
+            lock_order::released(recording, address, NONE);
         }
         // One that is not remembered began before anybody waited.
         let stayed = |lock: &Lock, now: u64| {
@@ -165,8 +165,8 @@ impl Wait<'_> {
         if has_it {
             recording.note_lock();
             let stack = own().holds.got(recording, self.stack.get(), hold);
-            if order::tells_order() {
-                order::taken(recording, (self.number, self.lock), stack, true);
+            if lock_order::tells_order() {
+                lock_order::taken(recording, (self.number, self.lock), stack, true);
             }
         }
     }

@@ -29,16 +29,16 @@ pub(super) fn lock(number: u32, entry: layout::Lock) -> Option<Lock> {
 pub(super) fn nesting(entry: layout::Nesting) -> Option<Nesting> {
     use layout::Nesting as Entry;
     let halves = |word: u64| [word as u32, (word >> 32) as u32];
-    let (word, gates) = (entry.locks.into_inner(), entry.gates.into_inner());
+    let (word, outer) = (entry.locks.into_inner(), entry.outer.into_inner());
     let locks = halves(word);
     let nesting = Nesting {
         locks: locks.map(|lock| lock & !(Entry::SHARED | Entry::TRIED)),
         shared: locks.map(|lock| lock & Entry::SHARED != 0),
         is_tried: locks[1] & Entry::TRIED != 0,
         stacks: halves(entry.stacks.into_inner()),
-        gates: Entry::gates(gates),
+        outer: Entry::outer(outer),
     };
-    (word != Entry::CHANGES && gates & Entry::SEEN != 0 && !nesting.locks.contains(&layout::NONE)).then_some(nesting)
+    (word != Entry::CHANGES && outer & Entry::SEEN != 0 && !nesting.locks.contains(&layout::NONE)).then_some(nesting)
 }
 
 pub(super) fn sample(slot: layout::Slot) -> Option<Sample> {

@@ -54,7 +54,7 @@ use core::sync::atomic::{
     fence,
 };
 #[cfg(test)]
-use tests::orders::step;
+use tests::interleavings::step;
 
 /// Another thread may come in between here. In tests each does.
 #[cfg(not(test))]

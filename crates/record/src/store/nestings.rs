@@ -16,7 +16,7 @@ pub(crate) struct Taken {
     /// The stacks that took them.
     pub(crate) stacks: [u32; 2],
     /// Two of the others that it has alone meanwhile, [`NONE`] for none.
-    pub(crate) gates: [u32; 2],
+    pub(crate) outer: [u32; 2],
 }
 
 const fn word([low, high]: [u32; 2]) -> u64 {
@@ -62,19 +62,19 @@ fn take_over(recording: &Recording, place: &Nesting) -> bool {
     if !is_pair || place.locks.compare_exchange(found, Nesting::CHANGES, AcqRel, Acquire).is_err() {
         return false;
     }
-    [&place.gates, &place.stacks].into_iter().for_each(|word| word.store(0, Release));
+    [&place.outer, &place.stacks].into_iter().for_each(|word| word.store(0, Release));
     true
 }
 
-/// Keeps the gates that were there each time, and the stacks of the time that had the fewest.
+/// Keeps the outer locks that were there each time, and the stacks of the time that had the fewest.
 fn see(place: &Nesting, taken: Taken, has: impl Fn(u32) -> bool) {
     let kept = |before: u64| match before {
-        0 => Nesting::word(taken.gates),
-        _ => Nesting::word(Nesting::gates(before).map(|gate| if has(gate) { gate } else { NONE })),
+        0 => Nesting::word(taken.outer),
+        _ => Nesting::word(Nesting::outer(before).map(|outer| if has(outer) { outer } else { NONE })),
     };
     // Of two threads that come here at once, each keeps what the other has left.
     let changes = |before| (kept(before) != before).then(|| kept(before));
-    if place.gates.fetch_update(AcqRel, Acquire, changes).is_ok() {
+    if place.outer.fetch_update(AcqRel, Acquire, changes).is_ok() {
         place.stacks.store(word(taken.stacks), Release);
     }
 }
@@ -88,15 +88,15 @@ mod tests {
     fn entries(recording: &Recording) -> Vec<(u64, u64, [u32; 2])> {
         let entry = |at| recording.entry::<Nesting>(recording.nestings, at).unwrap();
         let all = (0..recording.nestings.room).map(entry).filter(|entry| entry.locks.load(Relaxed) != 0);
-        let gates = |entry: &Nesting| Nesting::gates(entry.gates.load(Relaxed));
-        all.map(|entry| (entry.locks.load(Relaxed), entry.stacks.load(Relaxed), gates(entry))).collect()
+        let outer = |entry: &Nesting| Nesting::outer(entry.outer.load(Relaxed));
+        all.map(|entry| (entry.locks.load(Relaxed), entry.stacks.load(Relaxed), outer(entry))).collect()
     }
 
     #[test]
-    fn a_pair_has_one_entry_with_the_gates_of_all_times() {
+    fn a_pair_has_one_entry_with_the_outer_locks_of_all_times() {
         let recording = with_room_for_nestings(8);
-        let taken = |stacks, gates| Taken { locks: [1, 2], stacks, gates };
-        let note = |recording, taken: Taken| note(recording, taken, |gate| taken.gates.contains(&gate));
+        let taken = |stacks, outer| Taken { locks: [1, 2], stacks, outer };
+        let note = |recording, taken: Taken| note(recording, taken, |outer| taken.outer.contains(&outer));
         note(recording, taken([10, 20], [7, 9]));
         assert_eq!(entries(recording), [(2 << 32 | 1, 20 << 32 | 10, [7, 9])]);
         // In the other place; nothing new.
@@ -107,7 +107,7 @@ mod tests {
         note(recording, taken([13, 23], [0, 0]));
         note(recording, taken([14, 24], [9, 0]));
         assert_eq!(entries(recording), [(2 << 32 | 1, 23 << 32 | 13, [0, 0])]);
-        note(recording, Taken { locks: [2, 1], stacks: [1, 1], gates: [0, 0] });
+        note(recording, Taken { locks: [2, 1], stacks: [1, 1], outer: [0, 0] });
         assert_eq!((entries(recording).len(), recording.dropped_nestings.load(Relaxed)), (2, 0));
     }
 
@@ -119,7 +119,7 @@ mod tests {
         let new = || locks::add(recording, 64, 7, locks::Origin { stack: 1, module: 0 });
         let numbers: [u32; 7] = core::array::from_fn(|_| new());
         let note = |lock| {
-            note(recording, Taken { locks: [numbers[0], lock], stacks: [lock; 2], gates: [0, 0] }, |_| false);
+            note(recording, Taken { locks: [numbers[0], lock], stacks: [lock; 2], outer: [0, 0] }, |_| false);
         };
         numbers[1..].iter().for_each(|lock| note(*lock));
         assert_eq!((entries(recording).len(), recording.dropped_nestings.load(Relaxed)), (4, 2));

@@ -6,15 +6,15 @@
 mod bare;
 mod chances;
 mod charges;
+mod commands;
 mod common;
 mod damaged;
 mod files;
 mod instants;
+mod lock_order;
 mod locks;
 mod machine;
 mod meanwhile;
-mod order;
-mod orders;
 mod rarely;
 mod readers;
 mod scarce;

@@ -1,7 +1,7 @@
 //! What the statistics say of a process that knows what it did. No file is asked for, but where a test orders one.
 
 use crate::common::{TimeRange, files, from_here, in_its_own_process, pass, prepare, samples, sum, when};
-use ondeck_record::control::{Control, answer, control, order};
+use ondeck_record::control::{Control, answer, command, control};
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::Reader;
 use ondeck_record::stats::{self, LockStatistics, LongHold};
@@ -186,18 +186,18 @@ fn locks_are_counted_by_place_or_by_name() {
 }
 
 /// As an observer gives it; the next thread obeys.
-fn ordered(what: u32, directory: &Path) -> u32 {
+fn commanded(what: u32, directory: &Path) -> u32 {
     let path = directory.as_os_str().as_encoded_bytes();
-    ordered_with(what, RecordOptions::new(path, 1, 1, 0).unwrap())
+    commanded_with(what, RecordOptions::new(path, 1, 1, 0).unwrap())
 }
 
-fn ordered_with(what: u32, wanted: RecordOptions) -> u32 {
-    let Control { options, order, answer, process, .. } = control();
+fn commanded_with(what: u32, wanted: RecordOptions) -> u32 {
+    let Control { options, command, answer, process, .. } = control();
     process.store(std::process::id(), Relaxed);
     answer.store(answer::NONE, Relaxed);
     // SAFETY: this process has one thread that uses it.
     unsafe { *options.get() = wanted };
-    order.store(what, Relaxed);
+    command.store(what, Relaxed);
     take(LOCK);
     release(LOCK);
     answer.load(Relaxed)
@@ -212,10 +212,10 @@ fn recordings_by_order_begin_and_end_and_all_is_counted() {
         for n_files in 1..4 {
             wait(LOCK, 0, true);
             release(LOCK);
-            assert_eq!(ordered(order::BEGIN, directory), answer::BEGUN);
+            assert_eq!(commanded(command::BEGIN, directory), answer::BEGUN);
             wait(LOCK, 0, true);
             release(LOCK);
-            assert_eq!(ordered(order::END, directory), answer::ENDED);
+            assert_eq!(commanded(command::END, directory), answer::ENDED);
             n_waits += 2;
             assert_eq!(of("a lock").waits.count(), n_waits);
             assert_eq!(files(directory).len(), n_files);
@@ -226,13 +226,13 @@ fn recordings_by_order_begin_and_end_and_all_is_counted() {
             let samples = samples(&mut Reader::open(&file).unwrap());
             assert_eq!(samples.iter().filter(|sample| sample.event == event::WAIT).count(), 1);
         }
-        assert_eq!(ordered(order::BEGIN, &directory.join("missing")), answer::NO_FILE);
+        assert_eq!(commanded(command::BEGIN, &directory.join("missing")), answer::NO_FILE);
         wait(LOCK, 0, true);
         assert_eq!(of("a lock").waits.count(), n_waits + 1);
     });
 }
 
-/// As a recording of orders ends, the statistics go on at their own price. What it noted at first might lack a gate.
+/// As a recording of orders ends, the statistics go on at their own price. What it noted at first might lack an outer lock.
 #[test]
 fn orders_of_locks_are_told_until_their_recording_ends() {
     in_its_own_process("statistics::orders_of_locks_are_told_until_their_recording_ends", 1, |directory| {
@@ -245,7 +245,7 @@ fn orders_of_locks_are_told_until_their_recording_ends() {
             release(LOCK + 64);
             release(LOCK);
         };
-        assert_eq!(ordered_with(order::BEGIN, options), answer::BEGUN);
+        assert_eq!(commanded_with(command::BEGIN, options), answer::BEGUN);
         assert!(ondeck_record::tells_order());
         let noted = || Reader::open(&files(directory)[0]).unwrap().nestings().unwrap().len();
         nested();
@@ -253,7 +253,7 @@ fn orders_of_locks_are_told_until_their_recording_ends() {
         pass(250_000);
         nested();
         assert_eq!(noted(), 1);
-        assert_eq!(ordered_with(order::END, options), answer::ENDED);
+        assert_eq!(commanded_with(command::END, options), answer::ENDED);
         assert!(!ondeck_record::tells_order());
         nested();
         assert_eq!((noted(), of("a lock").holds.count()), (1, 5));

@@ -111,8 +111,8 @@ fn outside_of_a_run_there_is_no_machine() {
 
 #[test]
 fn a_standstill_names_sleepers_and_what_spinners_do() {
-    let (gate, flag) = (Lock::new(), line(0));
-    let (theirs, sleeps_on) = (flag.clone(), gate.clone());
+    let (lock, flag) = (Lock::new(), line(0));
+    let (theirs, sleeps_on) = (flag.clone(), lock.clone());
     let outcome = ondeck_sim::run(&toy(4), &Options::default(), || {
         Simulated::start_thread(
             Some(0),

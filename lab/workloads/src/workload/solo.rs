@@ -48,7 +48,7 @@ pub(crate) fn run<L: BenchLock, E: Execution>(conditions: &Conditions) -> Result
 }
 
 fn beside_a_sleeper<E: Execution>(conditions: &Conditions, job: Arc<AnyJob<E, ()>>) -> Result<Row, End> {
-    // A group that is not let begin sleeps at its gate.
+    // A group that is not let begin sleeps at its door.
     let sleeper = ThreadGroup::<E, ()>::start(conditions, 1, Arc::new(|_: &GroupState<E>, _| ()))?;
     let row = measure(conditions, job, false)?;
     sleeper.dismiss()?;

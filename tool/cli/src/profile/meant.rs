@@ -1,7 +1,7 @@
 //! Which processes the numbers of `--pid` mean.
 
 use crate::terminal::for_user;
-use ondeck_trace::process::{parent, process_of, window};
+use ondeck_futex::process::{parent, process_of, window};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -10,8 +10,8 @@
 
 use super::directory::{ITSELF, PREFIX, names, remove, remove_leftovers};
 use super::rights::Rights;
+use ondeck_futex::process::window;
 use ondeck_launch::running::{HEADER_BYTES, file_name, make_ready};
-use ondeck_trace::process::window;
 use rustix::fs::{
     CWD, FallocateFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags, fallocate, flock, fstat, fstatvfs,
     mkdirat, openat, openat2,

@@ -16,7 +16,7 @@
 use super::recorded::Purpose;
 use crate::exit::Exit;
 use crate::terminal::say;
-use ondeck_trace::process::parent;
+use ondeck_futex::process::parent;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;

@@ -1,13 +1,13 @@
-//! Filters of system calls (seccomp) of a process with the recorder in it: whether an order may end it.
+//! Filters of system calls (seccomp) of a process with the recorder in it: whether a command may end it.
 //!
 //! A filter that the program has set itself allows what the program needs, and may end the process for anything else. One that
-//! was there when the program began, as a container's, has let the loader do what an order asks for. The recorder has
+//! was there when the program began, as a container's, has let the loader do what a command asks for. The recorder has
 //! counted those, so what is more is the program's own.
 
 use super::{NotRecorded, Recorder};
+use ondeck_futex::process::threads;
 use ondeck_record::control::{Control, refused};
 use ondeck_record::filters;
-use ondeck_trace::process::threads;
 use std::fmt;
 use std::io;
 use std::mem::offset_of;
@@ -57,7 +57,7 @@ impl Recorder {
     }
 
     /// Whether no filter is there that might end it for obeying.
-    pub(super) fn may_be_ordered(&self) -> Result<(), NotRecorded> {
+    pub(super) fn may_be_commanded(&self) -> Result<(), NotRecorded> {
         let known: u32 = self.memory.word(self.control + offset_of!(Control, filters) as u64)?;
         judge(known.checked_sub(1), &self.counts()).map_or(Ok(()), |filter| Err(NotRecorded::Filtered(filter)))
     }
@@ -68,9 +68,9 @@ impl Recorder {
         threads(self.pid).into_iter().map(|thread| filters::count(&status(thread))).collect()
     }
 
-    /// Refuses to order anything where that might end the process, and has it leave files where there is any filter.
+    /// Refuses to command anything where that might end the process, and has it leave files where there is any filter.
     pub(super) fn seal_or_refuse(&self) -> Result<(), NotRecorded> {
-        self.may_be_ordered()?;
+        self.may_be_commanded()?;
         self.write(offset_of!(Control, refused), &0_u64.to_ne_bytes())?;
         self.seal(self.is_filtered())
     }

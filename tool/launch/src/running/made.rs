@@ -1,7 +1,7 @@
-//! The files of a recording that an order begins. The observer makes them, so that the process has to ask the kernel for little.
+//! The files of a recording that a command begins. The observer makes them, so that the process has to ask the kernel for little.
 
+use ondeck_futex::process::{number_inside, parent, window};
 use ondeck_record::layout::{Header, PROGRAM_BYTES};
-use ondeck_trace::process::{number_inside, parent, window};
 use rustix::process::{Resource, getrlimit};
 use std::fs::{File, read_link};
 use std::io;

@@ -31,7 +31,7 @@ pub(crate) type Raw = RawOndeck<PreloadPlatform, PreloadPolicy>;
 
 /// The constants for programs that were not written with this lock in mind. Their holders are often not running: they
 /// yield, sleep or are preempted inside. So who waits looks for a shorter time and naps sooner, and no arrival yields, since
-/// what it would make room for is mostly another arrival. E16 in docs/experiments.md has the figures.
+/// what it would make room for is mostly another arrival. X16 in docs/experiments.md has the figures.
 #[derive(Debug)]
 pub(crate) struct PreloadPolicy;
 
@@ -59,6 +59,8 @@ pub(crate) struct Mutex {
 // On some processors the C library has room behind it.
 const _: () = assert!(size_of::<Mutex>() <= size_of::<libc::pthread_mutex_t>());
 const _: () = assert!(core::mem::offset_of!(Mutex, raw) + crate::family::ROOM == size_of::<Mutex>());
+// A profiler finds the mutex by the lock on which a thread sleeps.
+const _: () = assert!(core::mem::offset_of!(Mutex, raw) as u64 == ondeck_record::layout::LOCK_IN_MUTEX);
 
 /// What a mutex of ours does when its owner locks it again.
 #[derive(Clone, Copy, PartialEq, Eq)]

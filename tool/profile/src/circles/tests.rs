@@ -18,11 +18,11 @@ fn found_of(steps: &[Step], member: impl Fn(u32) -> Member) -> Vec<Found> {
 }
 
 fn found(steps: &[(u32, u32, [u32; 2])], is_vague: bool) -> Vec<Found> {
-    let step = |(held, taken, gates): &(u32, u32, [u32; 2])| Step {
+    let step = |(held, taken, outer): &(u32, u32, [u32; 2])| Step {
         held: *held,
         taken: *taken,
         shared: [false; 2],
-        gates: *gates,
+        outer: *outer,
     };
     found_of(&steps.iter().map(step).collect::<Vec<_>>(), |lock| member(lock, is_vague))
 }
@@ -31,7 +31,7 @@ fn found(steps: &[(u32, u32, [u32; 2])], is_vague: bool) -> Vec<Found> {
 type Use = (u32, bool);
 
 fn found_shared(steps: &[(Use, Use)]) -> Vec<Found> {
-    let step = |(held, taken): &(Use, Use)| Step { held: held.0, taken: taken.0, shared: [held.1, taken.1], gates: NO };
+    let step = |(held, taken): &(Use, Use)| Step { held: held.0, taken: taken.0, shared: [held.1, taken.1], outer: NO };
     found_of(&steps.iter().map(step).collect::<Vec<_>>(), |lock| member(lock, false))
 }
 
@@ -90,7 +90,7 @@ fn classes_by_first_use_may_be_one_class_in_the_order_of_addresses() {
 }
 
 #[test]
-fn a_gate_keeps_two_steps_apart() {
+fn an_outer_lock_keeps_two_steps_apart() {
     assert_eq!(found(&[(10, 20, [90, 0]), (20, 10, [80, 90])], false), []);
     assert_eq!(found(&[(10, 20, [90, 0]), (20, 10, [80, 0])], false).len(), 1);
     // Who takes 20 while having 10 is kept out by who has 10 as well.
@@ -103,7 +103,7 @@ fn a_gate_keeps_two_steps_apart() {
 }
 
 #[test]
-fn a_pair_behind_a_gate_does_not_hide_a_longer_circle() {
+fn a_pair_behind_an_outer_lock_does_not_hide_a_longer_circle() {
     let steps = [(10, 20, [90, 0]), (20, 10, [90, 0]), (20, 30, NO), (30, 10, NO)];
     assert_eq!(found(&steps, false), [(vec![(10, 20), (20, 30), (30, 10)], Objects, 1)]);
 }
@@ -120,8 +120,8 @@ fn a_longer_circle_is_found_behind_steps_that_exclude_each_other() {
         (36, 16, [91, 95]),
     ];
     assert_eq!(found(&steps, false), [(vec![(12, 22), (24, 34), (36, 16)], Classes, 1)]);
-    let gated = steps.map(|(held, taken, gates)| (held, taken, [gates[0], 99]));
-    assert_eq!(found(&gated, false), []);
+    let nested = steps.map(|(held, taken, outer)| (held, taken, [outer[0], 99]));
+    assert_eq!(found(&nested, false), []);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn each_lock_of_a_longer_circle_is_waited_for() {
 
 #[test]
 fn a_later_lock_at_the_same_address_is_no_certain_one() {
-    let step = |held, taken| Step { held, taken, shared: [false; 2], gates: NO };
+    let step = |held, taken| Step { held, taken, shared: [false; 2], outer: NO };
     let steps = [step(10, 20), step(20, 10), step(20, 30), step(30, 20)];
     let found = found_of(&steps, |lock| Member { is_one: lock != 10, ..member(lock, false) });
     assert_eq!(found, [(vec![(20, 30), (30, 20)], Objects, 1), (vec![(10, 20), (20, 10)], Addresses, 1)]);

@@ -3,9 +3,9 @@
 //! missed in silence.
 
 use crate::names;
+use ondeck_futex::maps;
+use ondeck_futex::process::parent;
 use ondeck_record::layout::HEADER_BYTES;
-use ondeck_trace::maps;
-use ondeck_trace::process::parent;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Between two looks.

@@ -166,7 +166,7 @@ fn orders_of_readers_and_those_that_are_being_written_are_none() {
         (&[(one, held), (other, taken)], 0),
         (&[(one, held), (other, held)], 1),
         (&[(one, held | taken), (other, held | taken)], 0),
-        (&[(one + offset_of!(Nesting, gates), Nesting::SEEN)], 0),
+        (&[(one + offset_of!(Nesting, outer), Nesting::SEEN)], 0),
     ] {
         assert_eq!(n_orders(changes), expected, "{changes:?}");
     }

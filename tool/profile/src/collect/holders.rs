@@ -20,10 +20,10 @@ use super::clock::Clock;
 use super::numbers::ThreadNumbers;
 use crate::profile::State;
 use crate::rules::{LOOKED_FOR_NS, SLEEPER_NS};
+use ondeck_futex::maps;
+use ondeck_futex::process::{bytes, threads};
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{ReadError, Reader, Waiter};
-use ondeck_trace::maps;
-use ondeck_trace::process::{bytes, threads};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -286,7 +286,7 @@ impl Holders {
         let is_known = self.sleepers.get(&thread).is_some_and(|known| now.saturating_sub(known.at) < AGAIN_NS);
         if !is_known
             && self.stacks.len() < MOST
-            && let Some(addresses) = ondeck_trace::stack_of_sleeper(pid, self.numbers.here(thread))
+            && let Some(addresses) = ondeck_futex::stack_of_sleeper(pid, self.numbers.here(thread))
         {
             self.sleepers.insert(thread, Sleeper { at: now, stack: self.stacks.len() as u32 });
             self.stacks.push(addresses);

@@ -1,7 +1,7 @@
 //! A process that is looked at for a while: its number here, and its files where they are others than ours.
 
+use ondeck_futex::process::window;
 use ondeck_record::read::outside::open_within;
-use ondeck_trace::process::window;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;

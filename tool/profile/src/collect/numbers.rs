@@ -1,7 +1,7 @@
 //! Numbers of threads of a process in a PID namespace of its own, as a container's: the recording, and the memory of locks,
 //! have those that it has there, and the kernel here knows others.
 
-use ondeck_trace::process::{number_inside, threads};
+use ondeck_futex::process::{number_inside, threads};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 

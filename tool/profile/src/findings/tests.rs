@@ -446,7 +446,7 @@ fn locks_in_both_orders_are_the_verdict_if_nothing_was_waited_for() {
                     `f1` (a.c:11). Two threads that do this at once wait for each other for ever. Take the locks in one order.";
     let found = findings(&profile);
     assert_eq!((found.verdict.as_str(), found.is_nothing), (expected, false));
-    let (sentence, stacks) = order::told(&profile).remove(0);
+    let (sentence, stacks) = lock_order::told(&profile).remove(0);
     assert_eq!(sentence, expected);
     let stacks: Vec<(&str, u32)> = stacks.iter().map(|(line, stack)| (line.as_str(), *stack)).collect();
     let lines = ["index is taken here", "and then cache", "cache is taken here", "and then index"];
@@ -459,16 +459,16 @@ fn locks_in_both_orders_are_the_verdict_if_nothing_was_waited_for() {
 
 #[test]
 fn circles_of_locks_are_told_as_what_they_are() {
-    let circle = order::told(&ordered(&["a", "b", "c"], true)).remove(0).0;
+    let circle = lock_order::told(&ordered(&["a", "b", "c"], true)).remove(0).0;
     assert!(circle.starts_with("`b` is taken while `a` is held, in `f0` (a.c:10); `c` is taken while"), "{circle}");
     assert!(
         circle.contains("`a` is taken while `c` is held, in `f2` (a.c:12). Threads that do this at once"),
         "{circle}"
     );
-    let kinds = order::told(&ordered(&["a", "b"], false)).remove(0).0;
+    let kinds = lock_order::told(&ordered(&["a", "b"], false)).remove(0).0;
     assert!(kinds.ends_with("if the same ones never meet, this is no deadlock."), "{kinds}");
     let one_kind = "5 locks made in main (a.c:7)";
-    let pair = order::told(&ordered(&[one_kind, one_kind], true)).remove(0).0;
+    let pair = lock_order::told(&ordered(&[one_kind, one_kind], true)).remove(0).0;
     assert!(
         pair.starts_with(
             "Of 5 locks made in `main (a.c:7)`, one is taken while another one is held, in `f0` (a.c:10), and the same two \
@@ -476,9 +476,9 @@ fn circles_of_locks_are_told_as_what_they_are() {
         ),
         "{pair}"
     );
-    let many = order::told(&ordered(&[one_kind; 3], true)).remove(0).0;
+    let many = lock_order::told(&ordered(&[one_kind; 3], true)).remove(0).0;
     assert!(many.contains("is held, in `f0` (a.c:10), and so on in a circle, in `f1`"), "{many}");
-    let of_kinds = order::told(&ordered(&[one_kind, "b"], true)).remove(0).0;
+    let of_kinds = lock_order::told(&ordered(&[one_kind, "b"], true)).remove(0).0;
     assert!(of_kinds.contains("and one of 5 locks made in `main (a.c:7)` is taken while `b` is held"), "{of_kinds}");
 }
 
@@ -486,7 +486,7 @@ fn circles_of_locks_are_told_as_what_they_are() {
 fn locks_at_the_same_addresses_may_be_others() {
     let mut profile = ordered(&["a", "b"], false);
     profile.order[0].same_addresses = true;
-    let sentence = order::told(&profile).remove(0).0;
+    let sentence = lock_order::told(&profile).remove(0).0;
     let doubt = "Take the locks in one order. These may be later locks at the same addresses: the recorder does not see \
                  when one is freed. If the same ones never meet, this is no deadlock.";
     assert!(sentence.ends_with(doubt), "{sentence}");
@@ -495,7 +495,7 @@ fn locks_at_the_same_addresses_may_be_others() {
 /// Two static locks that are called the same in their files.
 #[test]
 fn locks_of_one_name_are_not_of_one_kind() {
-    let sentence = order::told(&ordered(&["lock at 0x5000", "lock at 0x6000"], true)).remove(0).0;
+    let sentence = lock_order::told(&ordered(&["lock at 0x5000", "lock at 0x6000"], true)).remove(0).0;
     assert!(sentence.starts_with("`lock at 0x6000` is taken while `lock at 0x5000` is held, in `f0`"), "{sentence}");
 }
 
@@ -504,7 +504,7 @@ fn each_order_has_its_sentence_and_says_in_how_many_processes_it_is() {
     let mut profile = ordered(&["a", "b"], true);
     profile.order[0].processes = 200;
     profile.order.push(profile.order[0].clone());
-    let said = order::told(&profile).remove(0).0;
+    let said = lock_order::told(&profile).remove(0).0;
     assert!(said.ends_with("Take the locks in one order. This was seen in 200 processes."), "{said}");
     let list = crate::table(&profile, 10_000);
     assert_eq!(list.matches("`b` is taken while `a` is held").count(), 2, "{list}");

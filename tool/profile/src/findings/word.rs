@@ -1,7 +1,7 @@
 //! The third pass: findings as sentences. Only here are texts, and nothing is decided but how something is said.
 
 mod causes;
-pub(crate) mod order;
+pub(crate) mod lock_order;
 mod others;
 
 use super::{Finding, Kind};
@@ -79,7 +79,7 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
             lock_name(lock())
         ),
         Kind::UnknownHolder => causes::unknown_holder(profile, lock()),
-        Kind::Order => order::verdict(profile, tops),
+        Kind::Order => lock_order::verdict(profile, tops),
         Kind::NoLock => without_a_lock(profile, finding.share),
         Kind::Idle(idle) => others::idle(profile, tops, idle),
         Kind::Tries(n) => others::tries(profile, tops, lock(), *n),

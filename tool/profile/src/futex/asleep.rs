@@ -7,6 +7,8 @@
 //! - A sleeper in the dugout, and a waiter of a condition variable, sleep on a word of their node. A label lies behind that.
 //!   `dugout.rs` of ondeck's locks says why nothing else is taken for one.
 //!
+//! The numbers are the lock's own (`ondeck_core::ondeck::seen`).
+//!
 //! Both are asked only of a thread whose stack is in ondeck's code, and that has waited for long. One whose stack is too far
 //! away for the lock's word has no node. It sleeps for a moment at a time, so the kernel shows short waits.
 //!
@@ -16,23 +18,10 @@
 use super::names::Names;
 use crate::kinds::{Class, FutexOwner, WaitSubject};
 use crate::profile::{LockKind, WaitKind};
-use ondeck_trace::process::bytes;
-use ondeck_trace::{Wait, in_time};
-
-/// The bits in which the words of a label differ, as `dugout.rs` has it.
-const MAGIC: u64 = 0x9d5c_0b7e_a3f1_4628;
-/// In the address of a label: it is a condition variable's.
-const CONDITION: u64 = 1;
-/// The alignment of a node, and where in it a thread sleeps.
-const NODE: u64 = 512;
-const GRANT: u64 = 24;
-/// From that word to the label.
-const LABEL: u64 = 16;
-/// Bits of a lock's word, as `state.rs` of ondeck's has them: DECK, NAPPING and LOCKED, and the full counter of the alarm that
-/// goes with a nap.
-const NAPS: u64 = 1 << 44 | 1 << 49 | 1 << 62 | 0x7ff << 51;
-/// Where a mutex of pthreads' has the lock.
-const RAW: u64 = 24;
+use ondeck_core::ondeck::seen::{CONDITION, GRANT, LABEL, MAGIC, NAPS, NODE};
+use ondeck_futex::process::bytes;
+use ondeck_futex::{Wait, in_time};
+use ondeck_record::layout::LOCK_IN_MUTEX;
 
 /// Who serves the lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,7 +58,10 @@ impl Names<'_> {
 /// What a word is for on which a thread sleeps in ondeck's code.
 fn find(word: u64, by: LockServer, read: impl Fn(u64) -> Option<u64>) -> Option<(u64, WaitSubject)> {
     let mutex = |lock: u64| {
-        (if by == LockServer::Library { lock.wrapping_sub(RAW) } else { lock }, WaitSubject::Lock(LockKind::Mutex))
+        (
+            if by == LockServer::Library { lock.wrapping_sub(LOCK_IN_MUTEX) } else { lock },
+            WaitSubject::Lock(LockKind::Mutex),
+        )
     };
     if word % 8 == 4 {
         let lock = word - 4;

@@ -5,11 +5,11 @@ use super::stuck;
 use super::{FutexSnapshot, Namer};
 use crate::collect::SNAPSHOT;
 use crate::kinds::WaitSubject;
-use crate::order::put_in_order;
 use crate::profile::{Dropped, Profile};
+use crate::sorting::put_in_order;
 use crate::words::FROM_KERNEL;
+use ondeck_futex::MOST_MODULES;
 use ondeck_report::wording::counted_that;
-use ondeck_trace::MOST_MODULES;
 
 const SEES: &str = "seen from the kernel (--futex): only waits in which a thread slept. How often and how long locks were \
     held, and waiting without sleep, cannot be seen";

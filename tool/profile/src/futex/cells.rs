@@ -1,7 +1,7 @@
 //! Waits, with an account for each futex and stack, in memory that has a bound.
 
 use crate::collect::account::Account;
-use ondeck_trace::{End, Wait};
+use ondeck_futex::{End, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of the image, the futex and the stack that waited.

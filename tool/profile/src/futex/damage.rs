@@ -4,7 +4,7 @@ use super::{FutexCollector, Namer};
 use crate::collect::Run;
 use crate::made_up::show;
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags};
-use ondeck_trace::Tracer;
+use ondeck_futex::Tracer;
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::fs::File;

@@ -10,7 +10,7 @@ use crate::profile::{Condition, Lock, LockKind, Site, WaitKind};
 use crate::rules::HANG_NS;
 use crate::stacks::{Code, Stacks};
 use crate::symbols::Symbols;
-use ondeck_trace::{Wait, in_time};
+use ondeck_futex::{Wait, in_time};
 use std::collections::{BTreeMap, HashMap};
 
 /// Whether a wait is long enough to ask who has what it is for.

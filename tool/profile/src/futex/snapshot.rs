@@ -5,7 +5,7 @@ use super::cells::Cells;
 use crate::collect::Run;
 use crate::profile::{Process, ProcessEnd};
 use crate::symbols::{Module, Source};
-use ondeck_trace::{Image, Tracer, Wait, in_time};
+use ondeck_futex::{Image, Tracer, Wait, in_time};
 use std::collections::HashMap;
 
 /// What was told until an instant. It needs no tracer any more, so that [`Namer`](super::Namer) can make a profile of it
@@ -92,8 +92,8 @@ fn spots(cells: &Cells, waiting: &[Wait]) -> Vec<(usize, Vec<u32>)> {
 
 fn modules_of(tracer: &Tracer, image: usize) -> Vec<Module> {
     let modules = tracer.images().get(image).map_or(&[][..], |image| image.modules.as_slice());
-    let module = |module: &ondeck_trace::Module| {
-        let ondeck_trace::Module { path, bias, start, end, build_id, file, number, .. } = module.clone();
+    let module = |module: &ondeck_futex::Module| {
+        let ondeck_futex::Module { path, bias, start, end, build_id, file, number, .. } = module.clone();
         let [start, end] = [start, end].map(|address| in_time::address(address, number));
         let bias = bias.wrapping_add(in_time::address(0, number));
         Module { path, bias, start, end, build_id, source: file.map_or_else(Source::Nowhere, Source::Open) }

@@ -4,8 +4,8 @@ use super::names::{Names, is_long};
 use crate::collect::holders::{Activity, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread};
 use crate::kinds::WaitSubject;
 use crate::profile::{Lock, LockKind, Profile, State, Stuck, WaitObject};
-use ondeck_trace::process::bytes;
-use ondeck_trace::{Wait, in_time, stack_of_sleeper};
+use ondeck_futex::process::bytes;
+use ondeck_futex::{Wait, in_time, stack_of_sleeper};
 use std::path::PathBuf;
 
 /// A thread that waits, before it is known which of a profile's locks it waits for.

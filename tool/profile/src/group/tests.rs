@@ -18,7 +18,7 @@ fn origin(builder: &mut Builder, functions: &[&str], spot: Spot) -> Origin {
 /// As a collector leaves it.
 fn finished(builder: Builder) -> Profile {
     let mut profile = builder.0;
-    crate::order::put_in_order(&mut profile);
+    crate::sorting::put_in_order(&mut profile);
     profile
 }
 

@@ -4,8 +4,8 @@
 use super::elf::has_dwarf;
 use memmap2::Mmap;
 use object::{Object, ObjectSymbolTable};
+use ondeck_futex::elf::{self, build_id, parse};
 use ondeck_report::wording::hexadecimal;
-use ondeck_trace::elf::{self, build_id, parse};
 use std::path::{Component, Path, PathBuf};
 
 /// A file may be longer than any disk, of holes.

@@ -7,8 +7,8 @@ use addr2line::gimli::{AbbreviationsCacheStrategy, Dwarf, DwarfPackage, EndianSl
 use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
 use memmap2::Mmap;
 use object::Object;
+use ondeck_futex::elf::{parse, read, unreadable};
 use ondeck_record::read::outside::{Budget, Share};
-use ondeck_trace::elf::{parse, read, unreadable};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::OsStr;

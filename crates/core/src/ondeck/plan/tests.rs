@@ -1,5 +1,6 @@
 //! Of every word that can occur, with every answer that clock and system may give: what must hold of each plan.
 
+use super::super::dugout::seen::NAPS;
 use super::super::state::ROOM;
 use super::*;
 use core::cell::Cell;
@@ -258,7 +259,9 @@ fn an_occupant_naps_only_before_a_release_and_not_beside_a_call() {
             assert!(state.has(LOCKED) && !state.has(PASSED), "nobody would end the nap");
             assert!(!me.spins || world.to(MAY_NAP), "too soon");
             assert!(me.is_called || !state.has(SECOND));
-            assert!(can_occur(state.napping(me.has_napped)));
+            let napping = state.napping(me.has_napped);
+            assert!(can_occur(napping));
+            assert_eq!(napping.alarmed_if_asked().0 & NAPS, NAPS, "a profiler takes it for no nap");
         }
     });
 }

@@ -24,14 +24,14 @@ use std::time::Instant;
 #[repr(align(128))]
 struct Bucket {
     /// Held between looking at the word and falling asleep, so that no wake comes in between.
-    gate: Mutex<()>,
+    door: Mutex<()>,
     woken: Condvar,
 }
 
 /// 2 to the power of this are the buckets: few strangers meet, and the table takes 8 KiB.
 const BUCKET_BITS: u32 = 6;
 static BUCKETS: [Bucket; 1 << BUCKET_BITS] =
-    [const { Bucket { gate: Mutex::new(()), woken: Condvar::new() } }; 1 << BUCKET_BITS];
+    [const { Bucket { door: Mutex::new(()), woken: Condvar::new() } }; 1 << BUCKET_BITS];
 
 /// Sleeps while `word` holds `expected`, until woken or the monotonic clock reaches `deadline_ns`.
 pub(super) fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> WaitEnd {
@@ -44,20 +44,20 @@ pub(super) fn wait_upper(word: &AtomicU64, expected: u64, deadline_ns: Option<u6
     wait_while(upper_half(word.as_ptr()), || word.load(Relaxed) == expected, deadline_ns)
 }
 
-/// A wake takes the gate after its caller has changed the word. So it either finds us asleep, or we find the change:
-/// the gate publishes it, and the look may be Relaxed.
+/// A wake takes the door after its caller has changed the word. So it either finds us asleep, or we find the change:
+/// the door publishes it, and the look may be Relaxed.
 fn wait_while(address: *const u32, is_unchanged: impl FnOnce() -> bool, deadline_ns: Option<u64>) -> WaitEnd {
     let bucket = bucket(address);
-    let gate = bucket.gate.lock().unwrap_or_else(PoisonError::into_inner);
+    let door = bucket.door.lock().unwrap_or_else(PoisonError::into_inner);
     if !is_unchanged() {
         return WaitEnd::Woken;
     }
     let Some(deadline) = deadline_ns else {
-        drop(bucket.woken.wait(gate));
+        drop(bucket.woken.wait(door));
         return WaitEnd::Woken;
     };
     let left = Duration::from_nanos(deadline.saturating_sub(now_ns()));
-    drop(bucket.woken.wait_timeout(gate, left));
+    drop(bucket.woken.wait_timeout(door, left));
     // No wake is meant for one sleeper here, so none is swallowed by saying that the time is over.
     if now_ns() >= deadline { WaitEnd::TimedOut } else { WaitEnd::Woken }
 }
@@ -66,7 +66,7 @@ fn wait_while(address: *const u32, is_unchanged: impl FnOnce() -> bool, deadline
 pub(super) fn wake(address: *const u32, n: u32) {
     if n > 0 {
         let bucket = bucket(address);
-        drop(bucket.gate.lock());
+        drop(bucket.door.lock());
         bucket.woken.notify_all();
     }
 }

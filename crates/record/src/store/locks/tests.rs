@@ -1,4 +1,4 @@
-pub(super) mod orders;
+pub(super) mod interleavings;
 
 use super::*;
 use crate::store::tests::{alone, with_room_for_samples};
@@ -115,18 +115,18 @@ fn one() -> (std::sync::MutexGuard<'static, ()>, One) {
 fn what_is_waited_for_keeps_its_entry() {
     let (_alone, one) = one();
     let prepare = || one.prepare(true);
-    let n = orders::in_each_order(3, prepare, &[&|| one.waits(), &|| _ = one.adds(B)]);
+    let n = interleavings::in_each(3, prepare, &[&|| one.waits(), &|| _ = one.adds(B)]);
     // Epochs pass while a thread has lost its core that has found the entry.
     let adds_later = |address| {
         one.is_epoch(6);
         one.adds(address);
     };
-    let n_later = orders::in_each_order(3, prepare, &[&|| one.waits(), &|| adds_later(B)]);
-    let n_three = orders::in_each_order(2, prepare, &[&|| one.waits(), &|| adds_later(B), &|| adds_later(C)]);
+    let n_later = interleavings::in_each(3, prepare, &[&|| one.waits(), &|| adds_later(B)]);
+    let n_three = interleavings::in_each(2, prepare, &[&|| one.waits(), &|| adds_later(B), &|| adds_later(C)]);
     // In memory alone no use but a wait counts.
     let one = One(with_room_for_samples(2, 0));
     let prepare = || one.prepare(true);
-    let n_memory = orders::in_each_order(3, prepare, &[&|| one.waits(), &|| _ = one.adds(B)]);
+    let n_memory = interleavings::in_each(3, prepare, &[&|| one.waits(), &|| _ = one.adds(B)]);
     assert!([n, n_later, n_three, n_memory].iter().all(|n| *n > 500), "{n} {n_later} {n_three} {n_memory}");
     begin();
 }
@@ -134,8 +134,8 @@ fn what_is_waited_for_keeps_its_entry() {
 #[test]
 fn what_is_used_keeps_its_entry() {
     let (_alone, one) = one();
-    orders::in_each_order(3, || one.prepare(true), &[&|| one.uses(A), &|| _ = one.adds(B)]);
-    orders::in_each_order(2, || one.prepare(true), &[&|| one.uses(A), &|| _ = one.adds(B), &|| _ = one.adds(C)]);
+    interleavings::in_each(3, || one.prepare(true), &[&|| one.uses(A), &|| _ = one.adds(B)]);
+    interleavings::in_each(2, || one.prepare(true), &[&|| one.uses(A), &|| _ = one.adds(B), &|| _ = one.adds(C)]);
     begin();
 }
 
@@ -143,7 +143,7 @@ fn what_is_used_keeps_its_entry() {
 #[test]
 fn a_lock_that_comes_again_is_found_by_its_new_number() {
     let (_alone, one) = one();
-    orders::in_each_order(3, || one.prepare(true), &[&|| one.uses(B), &|| _ = one.adds(B)]);
+    interleavings::in_each(3, || one.prepare(true), &[&|| one.uses(B), &|| _ = one.adds(B)]);
     begin();
 }
 
@@ -159,7 +159,7 @@ fn an_entry_has_one_lock() {
             assert!(n_added.swap(0, Relaxed) <= 1);
             one.prepare(has_a);
         };
-        orders::in_each_order(3, prepare, &[&|| adds(B), &|| adds(C)]);
+        interleavings::in_each(3, prepare, &[&|| adds(B), &|| adds(C)]);
         assert!(n_added.swap(0, Relaxed) <= 1);
     }
     begin();
@@ -182,7 +182,7 @@ fn the_end_of_a_wait_is_a_use() {
         wait.write_down(one.0, true);
         one.stays(1, A);
     };
-    orders::in_each_order(3, prepare, &[&waits, &|| assert!(!one.adds(B))]);
+    interleavings::in_each(3, prepare, &[&waits, &|| assert!(!one.adds(B))]);
     begin();
 }
 

@@ -5,8 +5,8 @@ use crate::circles::{Circle, Member, Same, Step, circles, turned};
 use crate::collect::meaning;
 use crate::group;
 use crate::names::base;
-use crate::order::tell_apart;
 use crate::profile::{Lock, LockOrder, OrderStep, Origin, Profile, Spot};
+use crate::sorting::tell_apart;
 use crate::wrappers::{Tops, takes_group};
 use indexmap::IndexMap;
 use ondeck_record::layout::{kind, source};
@@ -78,7 +78,7 @@ impl Builder<'_> {
             return Ok(());
         }
         let same = Self::same(image)?;
-        for number in nestings.iter_mut().flat_map(|one| one.locks.iter_mut().chain(&mut one.gates)) {
+        for number in nestings.iter_mut().flat_map(|one| one.locks.iter_mut().chain(&mut one.outer)) {
             *number = *same.get(number).unwrap_or(number);
         }
         // What was called at a return address is known of one lock.
@@ -89,8 +89,8 @@ impl Builder<'_> {
         let known = nestings.iter().filter(|nesting| nesting.locks.iter().all(|lock| members.contains_key(lock)));
         let known: Vec<&Nesting> = known.collect();
         let step = |one: &&Nesting| {
-            let Nesting { locks: [held, taken], shared, gates, .. } = **one;
-            Step { held, taken, shared, gates }
+            let Nesting { locks: [held, taken], shared, outer, .. } = **one;
+            Step { held, taken, shared, outer }
         };
         let steps: Vec<Step> = known.iter().map(step).collect();
         for Circle { steps, same, count } in circles(&steps, &members) {

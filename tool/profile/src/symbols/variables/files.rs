@@ -9,8 +9,8 @@ use addr2line::gimli::{
 };
 use memmap2::Mmap;
 use object::{Object, ObjectSection};
+use ondeck_futex::elf::{parse, read};
 use ondeck_record::read::outside::{Budget, Share};
-use ondeck_trace::elf::{parse, read};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::OsString;

@@ -2,7 +2,7 @@
 
 use super::parts::prose;
 use super::stacks::frames;
-use crate::findings::order;
+use crate::findings::lock_order;
 use crate::profile::Profile;
 use crate::wrappers::Tops;
 use maud::{Markup, html};
@@ -16,7 +16,7 @@ pub(super) fn section(profile: &Profile, tops: &Tops) -> Markup {
         section.part id="order" {
             h2 { "Locks that are taken in both orders" }
             p.caption { "Deadlocks that have not happened yet: they need threads that take these locks at the same time." }
-            @for (sentence, stacks) in order::told(profile) {
+            @for (sentence, stacks) in lock_order::told(profile) {
                 article {
                     p { (prose(&sentence)) }
                     @for (line, stack) in &stacks {

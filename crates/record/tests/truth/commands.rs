@@ -1,7 +1,7 @@
-//! Recordings that begin and end by order, in one process: what is of the one is not in the other.
+//! Recordings that begin and end by command, in one process: what is of the one is not in the other.
 
 use crate::common::{files, in_its_own_process, pass, samples};
-use ondeck_record::control::{Control, answer, control, order};
+use ondeck_record::control::{Control, answer, command, control};
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::Reader;
 use ondeck_record::{Change, Marks, OpaqueWait, RecordOptions, Sleep, Source, obey};
@@ -11,29 +11,29 @@ use std::sync::atomic::Ordering::Relaxed;
 const LOCK: u64 = 0x5000;
 
 /// As an observer gives it, and the next thread obeys: what came of it, and what has changed by then.
-fn ordered(what: u32, directory: &Path, lock: Option<&str>) -> (u32, Option<Change>) {
-    let Control { options, order, answer, process, .. } = control();
+fn commanded(what: u32, directory: &Path, lock: Option<&str>) -> (u32, Option<Change>) {
+    let Control { options, command, answer, process, .. } = control();
     process.store(std::process::id(), Relaxed);
     let path = directory.as_os_str().as_encoded_bytes();
     answer.store(answer::NONE, Relaxed);
     // SAFETY: this process has one thread that uses it.
     unsafe { *options.get() = RecordOptions::new(path, 1, 1, 0).unwrap() };
-    order.store(what, Relaxed);
+    command.store(what, Relaxed);
     let mut changed = None;
     assert!(obey(lock, Sleep::AtOnce, Source::Library, |change| changed = Some(change)));
-    assert!(!obey(lock, Sleep::AtOnce, Source::Library, |_| panic!("nobody has ordered that")));
+    assert!(!obey(lock, Sleep::AtOnce, Source::Library, |_| panic!("nobody has commanded that")));
     (answer.load(Relaxed), changed)
 }
 
 fn begin(directory: &Path) {
-    assert_eq!(ordered(order::BEGIN, directory, Some("a lock")), (answer::BEGUN, Some(Change::Begun)));
+    assert_eq!(commanded(command::BEGIN, directory, Some("a lock")), (answer::BEGUN, Some(Change::Begun)));
 }
 
 fn end(directory: &Path) {
-    assert_eq!(ordered(order::END, directory, Some("a lock")), (answer::ENDED, Some(Change::Ended)));
+    assert_eq!(commanded(command::END, directory, Some("a lock")), (answer::ENDED, Some(Change::Ended)));
 }
 
-/// What the recordings in the directory have, in their order.
+/// What the recordings in the directory have, in their command.
 fn events(directory: &Path) -> Vec<Vec<u32>> {
     let of_file = |path: &std::path::PathBuf| {
         let samples = samples(&mut Reader::open(path).unwrap());
@@ -44,7 +44,7 @@ fn events(directory: &Path) -> Vec<Vec<u32>> {
 
 #[test]
 fn what_began_in_one_recording_is_not_told_to_another() {
-    in_its_own_process("orders::what_began_in_one_recording_is_not_told_to_another", 1, |directory| {
+    in_its_own_process("commands::what_began_in_one_recording_is_not_told_to_another", 1, |directory| {
         let (held, waited) = (Marks::default(), Marks::default());
         begin(directory);
         held.taken(LOCK);
@@ -67,7 +67,7 @@ fn what_began_in_one_recording_is_not_told_to_another() {
 /// Numbers in marks come again after eight recordings.
 #[test]
 fn a_lock_is_another_one_in_each_recording() {
-    in_its_own_process("orders::a_lock_is_another_one_in_each_recording", 1, |directory| {
+    in_its_own_process("commands::a_lock_is_another_one_in_each_recording", 1, |directory| {
         const AGAIN_AFTER: usize = 8;
         let marks = Marks::default();
         for at in 0..AGAIN_AFTER {
@@ -95,18 +95,18 @@ fn a_lock_is_another_one_in_each_recording() {
 }
 
 #[test]
-fn an_order_that_cannot_be_obeyed_says_why() {
-    in_its_own_process("orders::an_order_that_cannot_be_obeyed_says_why", 1, |directory| {
+fn a_command_that_cannot_be_obeyed_says_why() {
+    in_its_own_process("commands::a_command_that_cannot_be_obeyed_says_why", 1, |directory| {
         let nothing = Some(Change::Nothing);
-        assert_eq!(ordered(order::BEGIN, directory, None), (answer::OTHER_LOCK, nothing));
-        assert_eq!(ordered(order::END, directory, Some("a lock")), (answer::ENDED, nothing));
+        assert_eq!(commanded(command::BEGIN, directory, None), (answer::OTHER_LOCK, nothing));
+        assert_eq!(commanded(command::END, directory, Some("a lock")), (answer::ENDED, nothing));
         let missing = directory.join("missing");
-        assert_eq!(ordered(order::BEGIN, &missing, Some("a lock")).0, answer::NO_FILE);
+        assert_eq!(commanded(command::BEGIN, &missing, Some("a lock")).0, answer::NO_FILE);
         assert!(!ondeck_record::is_on() && files(directory).is_empty());
-        // Who records from the start goes on, whoever orders what.
+        // Who records from the start goes on, whoever commands what.
         crate::common::start(crate::common::Mode::Exact);
-        assert_eq!(ordered(order::BEGIN, directory, Some("a lock")), (answer::RECORDED, nothing));
-        assert_eq!(ordered(order::END, directory, Some("a lock")), (answer::ENDED, nothing));
+        assert_eq!(commanded(command::BEGIN, directory, Some("a lock")), (answer::RECORDED, nothing));
+        assert_eq!(commanded(command::END, directory, Some("a lock")), (answer::ENDED, nothing));
         assert!(ondeck_record::is_on());
     });
 }
@@ -114,13 +114,13 @@ fn an_order_that_cannot_be_obeyed_says_why() {
 /// An observer that stood still for a while reads what was recorded until it was taken for gone.
 #[test]
 fn an_abandoned_recording_is_there_for_who_has_it_open() {
-    abandoned("orders::an_abandoned_recording_is_there_for_who_has_it_open", libc::RLIM_INFINITY);
+    abandoned("commands::an_abandoned_recording_is_there_for_who_has_it_open", libc::RLIM_INFINITY);
 }
 
 /// A service may have a limit for its data, and have reached it.
 #[test]
 fn it_is_there_if_the_process_may_have_no_more_data() {
-    abandoned("orders::it_is_there_if_the_process_may_have_no_more_data", 1);
+    abandoned("commands::it_is_there_if_the_process_may_have_no_more_data", 1);
 }
 
 fn abandoned(test: &str, most_data: u64) {
@@ -141,7 +141,7 @@ fn abandoned(test: &str, most_data: u64) {
             assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limit) }, 0);
         };
         may_have(most_data);
-        ordered(order::ABANDON, directory, Some("a lock"));
+        commanded(command::ABANDON, directory, Some("a lock"));
         may_have(libc::RLIM_INFINITY);
         // Threads that are late do no harm, and write nothing there.
         hold();
@@ -155,20 +155,20 @@ fn abandoned(test: &str, most_data: u64) {
     });
 }
 
-/// As the process orders it itself, if its observer does not beat.
+/// As the process commands it itself, if its observer does not beat.
 #[test]
 fn a_recording_that_is_abandoned_leaves_nothing() {
-    in_its_own_process("orders::a_recording_that_is_abandoned_leaves_nothing", 1, |directory| {
+    in_its_own_process("commands::a_recording_that_is_abandoned_leaves_nothing", 1, |directory| {
         let own = directory.join("own");
-        for next in [order::ABANDON, order::BEGIN] {
+        for next in [command::ABANDON, command::BEGIN] {
             std::fs::create_dir(&own).unwrap();
             begin(&own);
             Marks::default().taken(LOCK);
             assert_eq!(files(&own).len(), 1);
-            // Another observer's order comes after one that has died, too.
-            ordered(next, directory, Some("a lock"));
+            // Another observer's command comes after one that has died, too.
+            commanded(next, directory, Some("a lock"));
             assert!(!own.exists());
-            assert_eq!(ondeck_record::is_on(), next == order::BEGIN);
+            assert_eq!(ondeck_record::is_on(), next == command::BEGIN);
         }
         assert_eq!(files(directory).len(), 1);
     });

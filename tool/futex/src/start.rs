@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 /// A process that will become the program when it is let go. If it is dropped instead, it ends.
 pub struct PausedProcess {
     pid: u32,
-    gate: OwnedFd,
+    door: OwnedFd,
     spawning: JoinHandle<io::Result<Child>>,
 }
 
@@ -17,10 +17,10 @@ impl PausedProcess {
     /// Makes the process. `last_step` may add what it is to do at last between fork and exec.
     pub fn new(mut command: Command, last_step: impl FnOnce(&mut Command)) -> io::Result<PausedProcess> {
         let (mut told, tell) = io::pipe()?;
-        let (wait, gate) = io::pipe()?;
-        let gate: OwnedFd = gate.into();
-        let (tell_fd, wait_fd, gate_fd) = (tell.as_raw_fd(), wait.as_raw_fd(), gate.as_raw_fd());
-        let hold = move || hold(tell_fd, wait_fd, gate_fd);
+        let (wait, door) = io::pipe()?;
+        let door: OwnedFd = door.into();
+        let (tell_fd, wait_fd, door_fd) = (tell.as_raw_fd(), wait.as_raw_fd(), door.as_raw_fd());
+        let hold = move || hold(tell_fd, wait_fd, door_fd);
         // SAFETY: between fork and exec it makes system calls only, on files that are open in the child until its exec.
         unsafe { command.pre_exec(hold) };
         last_step(&mut command);
@@ -32,7 +32,7 @@ impl PausedProcess {
         });
         let mut number = [0; 4];
         match told.read_exact(&mut number) {
-            Ok(()) => Ok(PausedProcess { pid: u32::from_ne_bytes(number), gate, spawning }),
+            Ok(()) => Ok(PausedProcess { pid: u32::from_ne_bytes(number), door, spawning }),
             // No process was made: `spawn` says why.
             Err(error) => Err(spawning.join().ok().and_then(Result::err).unwrap_or(error)),
         }
@@ -47,7 +47,7 @@ impl PausedProcess {
     pub fn go(self) -> io::Result<Child> {
         let byte = [1_u8];
         // SAFETY: one byte that is there, into a pipe of ours.
-        let written = unsafe { libc::write(self.gate.as_raw_fd(), byte.as_ptr().cast(), 1) };
+        let written = unsafe { libc::write(self.door.as_raw_fd(), byte.as_ptr().cast(), 1) };
         if written != 1 {
             return Err(io::Error::last_os_error());
         }
@@ -56,10 +56,10 @@ impl PausedProcess {
 }
 
 /// In the child: tells its number, and waits for the byte that lets it go.
-fn hold(tell: i32, wait: i32, gate: i32) -> io::Result<()> {
+fn hold(tell: i32, wait: i32, door: i32) -> io::Result<()> {
     // Otherwise the child would keep open what ends its own waiting, should its parent end.
     // SAFETY: a file of the child's own.
-    unsafe { libc::close(gate) };
+    unsafe { libc::close(door) };
     // SAFETY: always may be called.
     let number = unsafe { libc::getpid() }.to_ne_bytes();
     // SAFETY: four bytes that are there.
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn it_ends_if_it_is_never_let_go() {
-        let (PausedProcess { gate, spawning, .. }, mark, _directory) = held();
-        drop(gate);
+        let (PausedProcess { door, spawning, .. }, mark, _directory) = held();
+        drop(door);
         let status = spawning.join().unwrap().unwrap().wait().unwrap();
         assert_eq!((status.code(), mark.exists()), (Some(127), false));
     }

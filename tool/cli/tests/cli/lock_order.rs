@@ -25,14 +25,14 @@ fn in_order(lock: &str, program: &str, case: &str) -> Profile {
 
 #[test]
 fn both_orders_of_two_locks_are_found_and_nothing_else() {
-    let program = compiled("order.c", &[]);
+    let program = compiled("lock_order.c", &[]);
     for lock in ["glibc", "ondeck"] {
         for (case, expected) in [
             ("one_order", &[][..]),
             ("pair", &["a", "b"]),
             ("circle", &["a", "b", "c"]),
-            ("gate", &[]),
-            ("half_gate", &["a", "b"]),
+            ("outer", &[]),
+            ("half_outer", &["a", "b"]),
             ("try", &[]),
             ("tried", &["a", "b"]),
             ("addresses", &[]),
@@ -44,7 +44,7 @@ fn both_orders_of_two_locks_are_found_and_nothing_else() {
             ("elsewhere", &[]),
             ("readers", &[]),
             ("readers_inverted", &["a", "table"]),
-            ("reading_gate", &["a", "b"]),
+            ("reading_outer", &["a", "b"]),
             ("deep", &["a", "b"]),
         ] {
             let profile = in_order(lock, &program, case);
@@ -59,7 +59,7 @@ fn both_orders_of_two_locks_are_found_and_nothing_else() {
 
 #[test]
 fn the_stacks_of_both_orders_are_told() {
-    let profile = in_order("glibc", &compiled("order.c", &[]), "pair");
+    let profile = in_order("glibc", &compiled("lock_order.c", &[]), "pair");
     let order = &profile.order[0];
     assert_eq!((order.first.as_str(), order.second.as_str(), order.count), ("a", "b", 1));
     for (step, function) in order.steps.iter().zip(["a_then_b", "b_then_a"]) {
@@ -67,15 +67,15 @@ fn the_stacks_of_both_orders_are_told() {
             assert!(has_function(&profile, stack, "both") && has_function(&profile, stack, function), "{order:?}");
         }
     }
-    let program = compiled("order.c", &[]);
+    let program = compiled("lock_order.c", &[]);
     let run = ondeck(&["profile", "--library", library(), "--order", "--", &program, "pair"]);
     let text = run.stderr.split_whitespace().collect::<Vec<&str>>().join(" ");
-    assert!(text.contains("order: `b` is taken while `a` is held, in `both` (order.c:"), "{text}");
+    assert!(text.contains("order: `b` is taken while `a` is held, in `both` (lock_order.c:"), "{text}");
 }
 
 #[test]
 fn locks_of_one_kind_and_different_objects_are_told_as_such() {
-    let program = compiled("order.c", &[]);
+    let program = compiled("lock_order.c", &[]);
     let profile = in_order("glibc", &program, "kinds");
     let [order] = &profile.order[..] else { panic!("{:?}", profile.order) };
     assert!(!order.same_objects && order.first.contains("made in new_file"), "{order:?}");
@@ -88,7 +88,7 @@ fn locks_of_one_kind_and_different_objects_are_told_as_such() {
 
 #[test]
 fn scoped_locks_of_cpp_try_and_guards_do_not() {
-    let program = compiled("order.cpp", &["-std=c++17"]);
+    let program = compiled("lock_order.cpp", &["-std=c++17"]);
     assert_eq!(told(&in_order("glibc", &program, "scoped")), []);
     for lock in ["glibc", "ondeck"] {
         assert_eq!(told(&in_order(lock, &program, "again")), []);
@@ -102,14 +102,14 @@ fn scoped_locks_of_cpp_try_and_guards_do_not() {
 #[test]
 fn scoped_locks_below_another_lock_have_an_order_with_that_one() {
     for flags in [&["-std=c++17"][..], &["-std=c++17", "-O0"], &["-std=c++17", "-O2", "-g1"]] {
-        let program = compiled("order.cpp", flags);
+        let program = compiled("lock_order.cpp", flags);
         for lock in ["glibc", "ondeck"] {
             let profile = in_order(lock, &program, "below");
             let [(names, true)] = &told(&profile)[..] else { panic!("{lock} {flags:?}: {:?}", profile.order) };
             let mut names = names.clone();
             names.sort_unstable();
             assert_eq!(names, ["outer", "table"], "{lock} {flags:?}");
-            for case in ["gated", "trying", "scoped"] {
+            for case in ["within", "trying", "scoped"] {
                 assert_eq!(told(&in_order(lock, &program, case)), [], "{lock} {flags:?} {case}");
             }
         }
@@ -118,8 +118,8 @@ fn scoped_locks_below_another_lock_have_an_order_with_that_one() {
 
 #[test]
 fn a_rust_programs_own_mutexes_tell_their_order() {
-    let program = recording_example("ondeck", "order");
-    for (case, n_locks) in [("pair", 2), ("circle", 3), ("gate", 0), ("try", 0), ("condition", 0), ("sorted", 0)] {
+    let program = recording_example("ondeck", "lock_order");
+    for (case, n_locks) in [("pair", 2), ("circle", 3), ("outer", 0), ("try", 0), ("condition", 0), ("sorted", 0)] {
         let profile = in_order("glibc", &program, case);
         let found: Vec<usize> = profile.order.iter().map(|order| order.steps.len()).collect();
         assert_eq!(found, if n_locks == 0 { vec![] } else { vec![n_locks] }, "{case}: {:?}", profile.order);
@@ -131,7 +131,7 @@ fn a_rust_programs_own_mutexes_tell_their_order() {
 /// A mutex of Rust does not tell when it is gone.
 #[test]
 fn a_later_lock_at_the_same_address_is_not_told_as_the_same_one() {
-    let program = recording_example("ondeck", "order");
+    let program = recording_example("ondeck", "lock_order");
     for (case, same_objects) in [("pair", true), ("again", false)] {
         let profile = in_order("glibc", &program, case);
         let [order] = &profile.order[..] else { panic!("{case}: {:?}", profile.order) };
@@ -142,7 +142,7 @@ fn a_later_lock_at_the_same_address_is_not_told_as_the_same_one() {
 /// There is room for 1023 locks, and for 1365 pairs. The program makes 1800 of each, and waits until they were looked at.
 #[test]
 fn pairs_that_are_gone_give_their_places_to_others() {
-    let (program, scratch) = (compiled("order.c", &[]), Scratch::new());
+    let (program, scratch) = (compiled("lock_order.c", &[]), Scratch::new());
     let (json, snapshots) = (scratch.path("profile.json"), scratch.path("profile"));
     let flags = ["--order", "--max-mb", "1", "-o", &json, "--library", library()];
     let run = ondeck(&[&["profile"], &flags[..], &["--", &program, "short_lived", &snapshots]].concat());
@@ -157,14 +157,14 @@ fn pairs_that_are_gone_give_their_places_to_others() {
 
 #[test]
 fn nothing_is_told_unless_it_is_asked_for() {
-    let (profile, _) = recorded(&[], &[&compiled("order.c", &[]), "pair"]);
+    let (profile, _) = recorded(&[], &[&compiled("lock_order.c", &[]), "pair"]);
     assert_eq!(profile.order, []);
 }
 
 #[test]
 fn the_order_of_a_running_process_is_told() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ondeck"));
-    command.args(["run", "--library", library(), "--", &compiled("order.c", &[]), "pair", "20000"]);
+    command.args(["run", "--library", library(), "--", &compiled("lock_order.c", &[]), "pair", "20000"]);
     let guest = ChildProcess::start(&mut command, libc::SIGKILL).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(500));
     let pid = guest.pid().to_string();

@@ -10,7 +10,7 @@
 //! # What a thread has
 //! A list of its own. A release takes the lock out of it, wherever it is. If another thread releases the lock, this one is not
 //! told: so each entry of a lock has the thread that has it alone, which is looked at before the list is used. Locks
-//! that the thread had before the recording began are not known. They may be gates, and an order would seem to have none. So
+//! that the thread had before the recording began are not known. They may be outer locks, and an order would seem to have none. So
 //! where a recording begins while the process runs, nothing is noted for [a while](GRACE_NS).
 //!
 //! # What is no order
@@ -20,7 +20,7 @@
 //! C++'s `std::lock` waits for one lock of several and tries the others. If a try fails, it releases all of them and waits for
 //! that one. So locks that the thread had before may be held while it waits for any of the group. Only the names of
 //! functions tell such a call from a program's own try. So a lock that was tried is noted as such with those that are older than
-//! the last one that was waited for, and the reader decides. Others of the group are no gates: they are released before.
+//! the last one that was waited for, and the reader decides. Others of the group are no outer locks: they are released before.
 
 use crate::charging::recording_number;
 use crate::layout::{Lock, NONE, Nesting};
@@ -188,12 +188,13 @@ impl Held {
     fn note_all(&self, recording: &Recording, taken: HeldLock, n_first: usize) {
         let first = || self.all().take(n_first);
         for one in first().filter(|one| one.number() != taken.number()) {
-            let is_gate =
-                |gate: &HeldLock| !gate.is_shared() && gate.number() != one.number() && gate.number() != taken.number();
-            let mut gates = first().filter(is_gate).map(|gate| gate.number());
-            let gates = [gates.next().unwrap_or(NONE), gates.next().unwrap_or(NONE)];
-            let has = |number| first().any(|gate| is_gate(&gate) && gate.number() == number);
-            note(recording, Taken { locks: [one.had(), taken.number], stacks: [one.stack, taken.stack], gates }, has);
+            let is_outer = |outer: &HeldLock| {
+                !outer.is_shared() && outer.number() != one.number() && outer.number() != taken.number()
+            };
+            let mut outer = first().filter(is_outer).map(|outer| outer.number());
+            let outer = [outer.next().unwrap_or(NONE), outer.next().unwrap_or(NONE)];
+            let has = |number| first().any(|outer| is_outer(&outer) && outer.number() == number);
+            note(recording, Taken { locks: [one.had(), taken.number], stacks: [one.stack, taken.stack], outer }, has);
         }
     }
 }

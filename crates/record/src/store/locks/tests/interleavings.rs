@@ -93,7 +93,7 @@ impl Drop for End {
 
 /// Runs the threads in all orders in which they lose their cores so often at most, each time after `prepare`. How many there
 /// are.
-pub(super) fn in_each_order(most: usize, prepare: impl Fn(), threads: &[&(dyn Fn() + Sync)]) -> usize {
+pub(super) fn in_each(most: usize, prepare: impl Fn(), threads: &[&(dyn Fn() + Sync)]) -> usize {
     let mut choices = Vec::new();
     for n in 1.. {
         prepare();

@@ -31,13 +31,13 @@ static void drop_below() {
 }
 
 // The same, and a lock that keeps the two threads apart.
-static std::mutex gate;
-static void put_gated() {
-  std::lock_guard<std::mutex> first(gate);
+static std::mutex around;
+static void put_within() {
+  std::lock_guard<std::mutex> first(around);
   put_below();
 }
-static void drop_gated() {
-  std::lock_guard<std::mutex> first(gate);
+static void drop_within() {
+  std::lock_guard<std::mutex> first(around);
   drop_below();
 }
 
@@ -77,7 +77,7 @@ int main(int, char **words) {
   const Case cases[] = {{"guards", put, drop},
                         {"scoped", put_scoped, drop_scoped},
                         {"below", put_below, drop_below},
-                        {"gated", put_gated, drop_gated},
+                        {"within", put_within, drop_within},
                         {"trying", put_trying, drop_below}};
   for (const Case &one : cases) {
     if (std::strcmp(words[1], one.name) != 0) continue;

@@ -39,13 +39,13 @@ impl Locks {
     }
 }
 
-/// The addresses of the locks, and of the gates.
+/// The addresses of the locks, and of the outer locks.
 fn nestings(reader: &Reader) -> Vec<([u64; 2], Vec<u64>)> {
     let address = |number: u32| reader.lock(number).unwrap().map_or(0, |lock| lock.address);
     let told = |one: Nesting| {
         assert!(one.stacks.iter().all(|stack| !reader.stack(*stack).unwrap().is_empty()), "{one:?}");
-        let gates = one.gates.into_iter().filter(|gate| *gate != NONE);
-        (one.locks.map(address), gates.map(address).collect())
+        let outer = one.outer.into_iter().filter(|outer| *outer != NONE);
+        (one.locks.map(address), outer.map(address).collect())
     };
     let mut all: Vec<_> = reader.nestings().unwrap().into_iter().map(told).collect();
     all.sort();
@@ -59,7 +59,7 @@ fn told(directory: &Path) -> Vec<([u64; 2], Vec<u64>)> {
 #[test]
 fn each_lock_that_is_held_is_told_in_whatever_order_they_are_released() {
     in_its_own_process(
-        "order::each_lock_that_is_held_is_told_in_whatever_order_they_are_released",
+        "lock_order::each_lock_that_is_held_is_told_in_whatever_order_they_are_released",
         1000,
         |directory| {
             let locks = Locks::begin();
@@ -73,20 +73,20 @@ fn each_lock_that_is_held_is_told_in_whatever_order_they_are_released() {
             assert_eq!(told(directory), [([A, B], vec![]), ([B, C], vec![])]);
             locks.take(C);
             locks.take(B);
-            // Each is a gate of the others, until it is not there.
-            let gated = [([A, B], vec![]), ([A, C], vec![]), ([B, C], vec![]), ([C, B], vec![A])];
-            assert_eq!(told(directory), gated);
+            // Each is an outer lock of the others, until it is not there.
+            let nested = [([A, B], vec![]), ([A, C], vec![]), ([B, C], vec![]), ([C, B], vec![A])];
+            assert_eq!(told(directory), nested);
         },
     );
 }
 
-/// Two gates are remembered, and whichever of them is held the next time is a gate still.
+/// Two outer locks are remembered, and whichever of them is held the next time is an outer lock still.
 #[test]
-fn of_many_gates_one_that_is_held_each_time_stays() {
-    in_its_own_process("order::of_many_gates_one_that_is_held_each_time_stays", 1000, |directory| {
+fn of_many_outer_locks_one_that_is_held_each_time_stays() {
+    in_its_own_process("lock_order::of_many_outer_locks_one_that_is_held_each_time_stays", 1000, |directory| {
         let locks = Locks::begin();
-        for gates in [[C, D].as_slice(), &[E, C, D], &[E, D]] {
-            let all: Vec<u64> = gates.iter().copied().chain([A, B]).collect();
+        for outer in [[C, D].as_slice(), &[E, C, D], &[E, D]] {
+            let all: Vec<u64> = outer.iter().copied().chain([A, B]).collect();
             all.iter().for_each(|address| locks.take(*address));
             all.iter().for_each(|address| locks.release(*address));
         }
@@ -97,7 +97,7 @@ fn of_many_gates_one_that_is_held_each_time_stays() {
 
 #[test]
 fn who_gives_up_tells_no_order_but_has_the_lock() {
-    in_its_own_process("order::who_gives_up_tells_no_order_but_has_the_lock", 1000, |directory| {
+    in_its_own_process("lock_order::who_gives_up_tells_no_order_but_has_the_lock", 1000, |directory| {
         let locks = Locks::begin();
         locks.take(A);
         gives_up(|| locks.take(B));
@@ -106,10 +106,10 @@ fn who_gives_up_tells_no_order_but_has_the_lock() {
     });
 }
 
-/// As `std::lock` does. The one that is waited for is no gate of the tried ones: it is released before these are waited for.
+/// As `std::lock` does. The one that is waited for is no outer lock of the tried ones: it is released before these are waited for.
 #[test]
 fn a_tried_lock_is_told_with_those_before_the_last_that_was_waited_for() {
-    let name = "order::a_tried_lock_is_told_with_those_before_the_last_that_was_waited_for";
+    let name = "lock_order::a_tried_lock_is_told_with_those_before_the_last_that_was_waited_for";
     in_its_own_process(name, 1000, |directory| {
         let locks = Locks::begin();
         locks.take(A);
@@ -125,7 +125,7 @@ fn a_tried_lock_is_told_with_those_before_the_last_that_was_waited_for() {
 
 #[test]
 fn a_lock_that_another_thread_has_released_is_not_held() {
-    in_its_own_process("order::a_lock_that_another_thread_has_released_is_not_held", 1000, |directory| {
+    in_its_own_process("lock_order::a_lock_that_another_thread_has_released_is_not_held", 1000, |directory| {
         let locks = Locks::begin();
         locks.take(A);
         std::thread::scope(|scope| scope.spawn(|| locks.release(A)).join().unwrap());
@@ -140,7 +140,7 @@ fn a_lock_that_another_thread_has_released_is_not_held() {
 
 #[test]
 fn a_lock_that_is_made_again_is_another_one() {
-    in_its_own_process("order::a_lock_that_is_made_again_is_another_one", 1000, |directory| {
+    in_its_own_process("lock_order::a_lock_that_is_made_again_is_another_one", 1000, |directory| {
         let locks = Locks::begin();
         for (first, second) in [(A, B), (B, A)] {
             [A, B].into_iter().for_each(|address| locks.marks(address).initialised());
@@ -156,8 +156,8 @@ fn a_lock_that_is_made_again_is_another_one() {
 }
 
 #[test]
-fn readers_are_told_and_no_gates() {
-    in_its_own_process("order::readers_are_told_and_no_gates", 1000, |directory| {
+fn readers_are_told_and_no_outer_locks() {
+    in_its_own_process("lock_order::readers_are_told_and_no_outer_locks", 1000, |directory| {
         let locks = Locks::begin();
         locks.marks(A).read(A, NONE, true);
         // Twice, and once given back.
@@ -176,7 +176,7 @@ fn readers_are_told_and_no_gates() {
 
 #[test]
 fn of_more_than_sixteen_the_newest_are_known() {
-    in_its_own_process("order::of_more_than_sixteen_the_newest_are_known", 1000, |directory| {
+    in_its_own_process("lock_order::of_more_than_sixteen_the_newest_are_known", 1000, |directory| {
         let locks = Locks::begin();
         let many: Vec<(u64, Marks)> = (0..17).map(|at| (0x9000 + at * 64, Marks::default())).collect();
         many.iter().for_each(|(address, marks)| marks.taken(*address));
@@ -191,7 +191,7 @@ fn of_more_than_sixteen_the_newest_are_known() {
 
 #[test]
 fn locks_without_marks_are_told_too() {
-    in_its_own_process("order::locks_without_marks_are_told_too", 1000, |directory| {
+    in_its_own_process("lock_order::locks_without_marks_are_told_too", 1000, |directory| {
         let locks = Locks::begin();
         let take = |address| bare::within(|| bare::taken(address, Some(1), bare::is_due(), false));
         let release = |address| assert!(bare::within(|| bare::release(address, Some(1), false)).is_none());

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER, c = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 
@@ -39,16 +39,16 @@ static void in_thread(void (*act)(void)) {
   pthread_join(thread, NULL);
 }
 
-static void gated_a_then_b(void) {
-  pthread_mutex_lock(&gate);
+static void outer_a_then_b(void) {
+  pthread_mutex_lock(&outer);
   a_then_b();
-  pthread_mutex_unlock(&gate);
+  pthread_mutex_unlock(&outer);
 }
 
-static void gated_b_then_a(void) {
-  pthread_mutex_lock(&gate);
+static void outer_b_then_a(void) {
+  pthread_mutex_lock(&outer);
   b_then_a();
-  pthread_mutex_unlock(&gate);
+  pthread_mutex_unlock(&outer);
 }
 
 static void b_tries_a(void) {
@@ -166,7 +166,7 @@ static void a_then_write(void) {
   pthread_mutex_unlock(&a);
 }
 
-// Readers do not keep each other out, so they are no gate.
+// Readers do not keep each other out, so they are no outer lock.
 static void read_a_then_b(void) {
   pthread_rwlock_rdlock(&table);
   a_then_b();
@@ -242,8 +242,8 @@ int main(int n, char **words) {
     CASE(one_order, a_then_b, b_then_c, a_then_b)
     CASE(pair, a_then_b, b_then_a)
     CASE(circle, a_then_b, b_then_c, c_then_a)
-    CASE(gate, gated_a_then_b, gated_b_then_a)
-    CASE(half_gate, gated_a_then_b, gated_b_then_a, b_then_a)
+    CASE(outer, outer_a_then_b, outer_b_then_a)
+    CASE(half_outer, outer_a_then_b, outer_b_then_a, b_then_a)
     CASE(try, a_then_b, b_tries_a)
     CASE(tried, a_then_b, tried_b_then_a)
     CASE(addresses, addresses)
@@ -255,7 +255,7 @@ int main(int n, char **words) {
     CASE(elsewhere, a_then_b, b_is_released_elsewhere_then_a)
     CASE(readers, read_after_all, read_then_a)
     CASE(readers_inverted, read_then_a, a_then_write)
-    CASE(reading_gate, read_a_then_b, read_b_then_a)
+    CASE(reading_outer, read_a_then_b, read_b_then_a)
     CASE(kinds, kinds)
     CASE(deep, deep, b_then_a)
     CASE(short_lived, a_then_b, short_lived, b_then_a)

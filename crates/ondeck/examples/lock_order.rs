@@ -1,5 +1,5 @@
 //! Mutexes that are taken in some order, by threads that run one after the other. The argument says which: `pair`, `circle`,
-//! `gate`, `try`, `condition`, `sorted` or `again`.
+//! `outer`, `try`, `condition`, `sorted` or `again`.
 //!
 //! Run with `--features record`, under `ondeck profile --order`.
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 static CACHE: Mutex<u32> = Mutex::new(0);
 static TABLE: Mutex<u32> = Mutex::new(0);
 static USERS: Mutex<u32> = Mutex::new(0);
-static GATE: Mutex<u32> = Mutex::new(0);
+static OUTER: Mutex<u32> = Mutex::new(0);
 
 #[inline(never)]
 fn both(first: &Mutex<u32>, second: &Mutex<u32>) {
@@ -28,8 +28,8 @@ fn table_then_cache() {
     both(&TABLE, &CACHE);
 }
 
-fn gated(act: fn()) {
-    let _gate = GATE.lock();
+fn within_outer(act: fn()) {
+    let _outer = OUTER.lock();
     act();
 }
 
@@ -68,12 +68,12 @@ fn main() {
     let acts: &[fn()] = match case.as_str() {
         "pair" => &[cache_then_table, table_then_cache],
         "circle" => &[cache_then_table, || both(&TABLE, &USERS), || both(&USERS, &CACHE)],
-        "gate" => &[|| gated(cache_then_table), || gated(table_then_cache)],
+        "outer" => &[|| within_outer(cache_then_table), || within_outer(table_then_cache)],
         "try" => &[cache_then_table, tries],
         "condition" => &[waits, || both(&TABLE, &USERS)],
         "sorted" => &[sorted],
         "again" => &[again],
-        _ => panic!("{case}: accepted are pair, circle, gate, try, condition, sorted and again"),
+        _ => panic!("{case}: accepted are pair, circle, outer, try, condition, sorted and again"),
     };
     for act in acts {
         std::thread::spawn(*act).join().expect("it does not panic");
