@@ -5,7 +5,9 @@ use ondeck_kit::exit::Exit;
 use ondeck_kit::file::{ReadError, text_of};
 use ondeck_kit::terminal::{print, width};
 use ondeck_profile::Profile;
-use ondeck_profile::json::{from_json, is_profile};
+use ondeck_profile::json::from_json;
+#[cfg(feature = "lab")]
+use ondeck_profile::json::is_profile;
 use std::path::Path;
 
 /// For messages about files that are something else.
