@@ -4,10 +4,9 @@
  * holder may enter again, and in which threads wait for each other, as in Java and .NET. For C++17 there is ondeck.hpp.
  *
  * Objects
- *   A mutex has 8 bytes, a condition variable 16, and a monitor 4. Make one with its initializer, with its init
+ *   A mutex has 8 bytes, a condition variable 16, and a monitor 32. Make one with its initializer, with its init
  *   function, or from zeros. An object stays where it is as long as it is used. It cannot be shared between processes.
- *   Mutexes and condition variables keep nothing elsewhere, so you may leave out their destroy functions. A monitor's
- *   destroy function gives memory back.
+ *   Objects keep nothing elsewhere, so you may leave out their destroy functions.
  *
  * Return values
  *   Functions return 0 or a number of <errno.h>, as pthread's do. Each function's comment lists all that it returns.
@@ -164,22 +163,18 @@ int ondeck_cond_broadcast(ondeck_cond_t *cond);
 /* A lock that its holder may enter again, and leaves as often. Threads inside can wait for a pulse. The field is for
  * the library only.
  *
- * A monitor borrows 64 bytes of the heap while threads contend for it, while they wait in it, or if one enters it more
- * than eight levels deep. So an allocator must not use monitors. The process ends with a message in three cases: there
- * is no memory to borrow, a thread is 2^32 levels deep, or the process has started 2^32 threads. */
+ * The process ends with a message if a thread is 2^32 levels deep, or if the process has started 2^32 threads. */
 typedef struct ondeck_monitor {
-    uint32_t ondeck_word;
+    ONDECK_ALIGNED(8) uint64_t ondeck_words[4];
 } ondeck_monitor_t;
 
 /* A monitor with nobody inside. */
-#define ONDECK_MONITOR_INIT { 0 }
+#define ONDECK_MONITOR_INIT { { 0, 0, 0, 0 } }
 
 /* Initializes a monitor with nobody inside, in memory that is not in use. Returns 0. */
 int ondeck_monitor_init(ondeck_monitor_t *monitor);
 
-/* Gives back what the monitor has borrowed. The monitor may then be used again, like a new one.
- *
- * Returns 0. Returns EBUSY and does nothing if a thread is inside. To destroy a monitor in which a thread waits for a
+/* Checks that the monitor is not in use, and does nothing else. Returns 0, or EBUSY if a thread is inside. To destroy a monitor in which a thread waits for a
  * pulse is undefined. */
 int ondeck_monitor_destroy(ondeck_monitor_t *monitor);
 

@@ -344,7 +344,7 @@ private:
 
 static_assert(sizeof(mutex) == 8 && alignof(mutex) == 8 && sizeof(timed_mutex) == 8, "as ondeck.h has it");
 static_assert(sizeof(condition_variable) == 16 && alignof(condition_variable) == 8, "as ondeck.h has it");
-static_assert(sizeof(monitor) == 4 && alignof(monitor) == 4, "as ondeck.h has it");
+static_assert(sizeof(monitor) == 32 && alignof(monitor) == 8, "as ondeck.h has it");
 
 }  // namespace ondeck
 

@@ -45,7 +45,6 @@ pub mod ondeck;
 mod platform;
 mod raw;
 pub mod spin_wait;
-mod tuning;
 mod yields;
 
 pub use entry::{Entry, Promises};
@@ -59,7 +58,6 @@ pub use platform::{
 };
 pub use raw::{NotHeld, RawLock, RawMonitor, RawTimedLock};
 pub use spin_wait::{SpinPolicy, SpinWait};
-pub use tuning::{Defaults, TuningSource};
 
 /// README.md's example compiles and runs.
 #[cfg(doctest)]

@@ -50,9 +50,6 @@
 //! one waiting thread also asks the system which cores it may use. For that moment it needs about 12 KiB of stack. With
 //! `ONDECK_SPIN=0` in the environment it does not ask.
 //!
-//! A [`Monitor`] allocates when threads contend for it, when one waits in it, or when one enters it more than eight
-//! levels deep. It works before `main` and in destructors too, but not inside an allocator.
-//!
 //! # Panics
 //! A panic while a guard is alive releases the mutex and does not poison it. A [`poison::Mutex`] is poisoned. The
 //! mutexes and condition variables never panic by themselves. [`Monitor`] says when it does. A thread that locks a
@@ -112,10 +109,7 @@
 //!
 //! Over any other lock the child has to write a new value. There is nothing to destroy.
 //!
-//! For a [`Monitor`] the same holds while it is thin, which is to say that it has no side object. The forking thread is
-//! still inside the monitors that it was inside of. All monitors share one pool of side objects. Another thread uses
-//! the pool while it makes a monitor fat, or gives a side object back. If a thread may have been doing so, the child
-//! must not contend for a monitor, wait in one, or drop a fat one.
+//! The same holds for a [`Monitor`]. The forking thread is still inside the monitors that it was inside of.
 //!
 //! # Signals
 //! A signal does not end a wait. An interrupted system call is repeated with the same deadline, and `errno` is kept.

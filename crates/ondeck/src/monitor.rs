@@ -1,11 +1,7 @@
 //! The monitor: a reentrant lock in which threads can wait for each other.
 
-mod pool;
-
 use crate::raw::{deadline_at, deadline_in};
-use ondeck_core::Hardware;
-use ondeck_core::RawLock;
-use pool::Slabs;
+use ondeck_core::{Hardware, RawLock, RawMonitor, RawOndeckMonitor, RawTimedLock};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -13,15 +9,9 @@ use std::time::{Duration, Instant};
 
 pub use ondeck_core::NotHeld;
 
-type EntryRecord = ondeck_core::monitor::EntryRecord<Hardware>;
-type Raw = ondeck_core::monitor::RawOndeckMonitor<Hardware, Slabs>;
-
 /// A lock that its holder may enter again, and in which threads can wait for each other.
 ///
-/// Java and .NET call such a lock a monitor. This one has four bytes, and at first it needs nothing else: it is *thin*.
-/// It becomes *fat* when threads contend for it, when one waits in it, or when one enters it more than eight levels
-/// deep. A fat monitor borrows a side object of 64 bytes from a pool of the process. It gives the object back after
-/// some hundred exits for which nobody had to wait, or when it is dropped.
+/// Java and .NET call such a lock a monitor. It takes 32 bytes beside its data.
 ///
 /// # Shared access
 /// [`enter`](Monitor::enter) gives `&T` and not `&mut T`. A thread that enters twice has two guards, and two `&mut T`
@@ -81,26 +71,19 @@ type Raw = ondeck_core::monitor::RawOndeckMonitor<Hardware, Slabs>;
 /// and it stays on its thread.
 ///
 /// # Panics
-/// - If there is no memory for a side object.
 /// - If the process has started 2^32 threads.
 /// - If one thread is 2^32 levels deep.
 ///
 /// The monitor is then as it was before the call. A panic while a guard is alive leaves the monitor, and does not
-/// poison it. A leaked guard leaves its thread inside for good. If the monitor is then dropped while it is fat, 64
-/// bytes are lost.
+/// poison it. A leaked guard leaves its thread inside for good.
 ///
 /// # Blocking
-/// A thread that enters spins for some microseconds, then sleeps. While several threads want a monitor, they wait as
-/// for a [`Mutex`](crate::Mutex), with its fairness. Leaving never waits for a holder.
-///
-/// Unlike a mutex, a monitor may allocate, for example when it is first contended. So it must not be used inside a
-/// global allocator. The pool has a mutex: the [crate's page](crate) says what the child of a `fork` may do with a
-/// monitor.
+/// Threads wait as for a [`Mutex`](crate::Mutex), with its fairness. Leaving never waits for a holder.
 ///
 /// [`Cell`]: std::cell::Cell
 /// [`RefCell`]: std::cell::RefCell
 pub struct Monitor<T: ?Sized> {
-    raw: Raw,
+    raw: RawOndeckMonitor<Hardware>,
     data: T,
 }
 
@@ -114,7 +97,7 @@ impl<T> Monitor<T> {
     /// Makes a monitor around `data`, with nobody inside.
     #[inline]
     pub const fn new(data: T) -> Self {
-        Monitor { raw: Raw::INIT, data }
+        Monitor { raw: RawOndeckMonitor::INIT, data }
     }
 
     /// Consumes the monitor and returns the data.
@@ -128,7 +111,8 @@ impl<T: ?Sized> Monitor<T> {
     /// Enters the monitor. Waits while another thread is inside. A thread that is inside already gets one level deeper.
     #[inline]
     pub fn enter(&self) -> MonitorGuard<'_, T> {
-        MonitorGuard::new(self, self.raw.enter())
+        self.raw.acquire();
+        MonitorGuard::new(self)
     }
 
     /// Enters the monitor if no other thread is inside. Never waits.
@@ -143,23 +127,23 @@ impl<T: ?Sized> Monitor<T> {
     /// ```
     #[inline]
     pub fn try_enter(&self) -> Option<MonitorGuard<'_, T>> {
-        self.raw.try_enter().map(|entered| MonitorGuard::new(self, entered))
+        self.raw.try_acquire().then(|| MonitorGuard::new(self))
     }
 
     /// Enters the monitor, and waits for at most `timeout`. Returns `None` if the timeout passed first.
     #[inline]
     pub fn try_enter_for(&self, timeout: Duration) -> Option<MonitorGuard<'_, T>> {
-        self.try_enter().or_else(|| self.enter_until(deadline_in(timeout)))
+        self.enter_until(deadline_in(timeout))
     }
 
     /// Enters the monitor, and waits at most until `deadline`. Returns `None` if the deadline passed first.
     #[inline]
     pub fn try_enter_until(&self, deadline: Instant) -> Option<MonitorGuard<'_, T>> {
-        self.try_enter().or_else(|| self.enter_until(deadline_at(deadline)))
+        self.enter_until(deadline_at(deadline))
     }
 
     fn enter_until(&self, deadline_ns: u64) -> Option<MonitorGuard<'_, T>> {
-        self.raw.enter_until(deadline_ns).map(|entered| MonitorGuard::new(self, entered))
+        self.raw.try_acquire_until(deadline_ns).then(|| MonitorGuard::new(self))
     }
 
     /// Returns whether the calling thread is inside.
@@ -175,7 +159,7 @@ impl<T: ?Sized> Monitor<T> {
     /// ```
     #[inline]
     pub fn is_entered(&self) -> bool {
-        self.raw.is_entered()
+        self.raw.is_held()
     }
 
     /// Leaves one level whose guard has been forgotten. It is for code that enters and leaves by separate calls, as C
@@ -316,7 +300,6 @@ impl std::error::Error for Nested {}
 #[must_use = "dropped at once, it leaves the monitor at once"]
 pub struct MonitorGuard<'a, T: ?Sized> {
     monitor: &'a Monitor<T>,
-    entered: EntryRecord,
     stays_on_its_thread: PhantomData<*const ()>,
 }
 
@@ -326,8 +309,8 @@ unsafe impl<T: ?Sized + Sync> Sync for MonitorGuard<'_, T> {}
 impl<'a, T: ?Sized> MonitorGuard<'a, T> {
     /// The calling thread has entered `monitor`, and makes one guard of that.
     #[inline]
-    fn new(monitor: &'a Monitor<T>, entered: EntryRecord) -> Self {
-        MonitorGuard { monitor, entered, stays_on_its_thread: PhantomData }
+    fn new(monitor: &'a Monitor<T>) -> Self {
+        MonitorGuard { monitor, stays_on_its_thread: PhantomData }
     }
 
     /// Leaves the monitor, waits for a pulse, and enters again.
@@ -390,8 +373,6 @@ impl<'a, T: ?Sized> MonitorGuard<'a, T> {
     /// It does nothing if nobody is known to wait, or if the calling thread has entered more than once. It is cheaper
     /// than leaving and entering: without a waiting thread it only looks at the monitor.
     ///
-    /// The first call may only tell the waiting threads to queue. The next call finds them there.
-    ///
     /// # Example
     /// ```
     /// use ondeck::{Monitor, MonitorGuard};
@@ -409,7 +390,7 @@ impl<'a, T: ?Sized> MonitorGuard<'a, T> {
         if !raw.is_nested() {
             // SAFETY: the guard is the only stay of its thread, which has it for itself. Nothing unwinds in between, after
             // which the guard would leave a second time.
-            s.entered = unsafe { raw.bump(s.entered) };
+            unsafe { raw.bump() };
         }
     }
 }
@@ -427,7 +408,7 @@ impl<T: ?Sized> Drop for MonitorGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard was made from one entering of this thread, which it has not left, and ends it now.
-        unsafe { self.monitor.raw.exit(self.entered) };
+        unsafe { self.monitor.raw.release() };
     }
 }
 
@@ -464,34 +445,5 @@ impl<T: Default> Default for Monitor<T> {
 impl<T> From<T> for Monitor<T> {
     fn from(data: T) -> Self {
         Monitor::new(data)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_million_thin_monitors_take_four_million_bytes() {
-        let monitors: Vec<Monitor<()>> = (0..1_000_000).map(|_| Monitor::new(())).collect();
-        assert_eq!(size_of_val(monitors.as_slice()), 4_000_000);
-        for monitor in &monitors {
-            let _twice = (monitor.enter(), monitor.enter());
-        }
-        assert!(monitors.iter().all(|monitor| !monitor.raw.is_inflated()), "nobody was in the way");
-    }
-
-    #[test]
-    fn a_monitor_that_is_left_alone_deflates() {
-        let monitor = Monitor::new(());
-        let entered = monitor.enter();
-        monitor.wait_for(Duration::ZERO).expect("entered");
-        drop(entered);
-        assert!(monitor.raw.is_inflated());
-        let exits = (1..10_000).find(|_| {
-            drop(monitor.enter());
-            !monitor.raw.is_inflated()
-        });
-        assert!(exits.is_some(), "still fat after 10 000 calm exits");
     }
 }

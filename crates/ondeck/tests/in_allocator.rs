@@ -1,5 +1,4 @@
-//! A mutex and a condition variable inside the global allocator of a whole program. A monitor has no place there, since
-//! it allocates when it is first contended.
+//! A mutex and a condition variable inside the global allocator of a whole program.
 
 mod limit;
 

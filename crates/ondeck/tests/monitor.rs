@@ -12,9 +12,9 @@ const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(5);
 
 #[test]
-fn it_takes_four_bytes_beside_its_data() {
-    assert_eq!(size_of::<Monitor<()>>(), 4);
-    assert_eq!(size_of::<Monitor<u32>>(), 8);
+fn it_takes_32_bytes_beside_its_data() {
+    assert_eq!(size_of::<Monitor<()>>(), 32);
+    assert_eq!(size_of::<Monitor<u64>>(), 40);
 }
 
 #[test]
@@ -77,8 +77,6 @@ fn who_is_not_inside_is_refused() {
     let entered = monitor.enter();
     let refuse_elsewhere = || thread::scope(|scope| scope.spawn(refuses).join().expect("refused"));
     refuse_elsewhere();
-    monitor.wait_for(Duration::ZERO).expect("entered; fat from now on");
-    refuse_elsewhere();
     drop(entered);
     refuses();
 }
@@ -101,10 +99,9 @@ fn a_wait_ends_at_its_deadline_and_as_deep_as_it_began() {
 
 #[test]
 fn a_guard_waits_only_if_it_is_the_only_one() {
-    // Eight levels are too many for the word: the last ones are counted by the side object.
     let monitor = Monitor::new(Cell::new(0));
     let mut first = monitor.enter();
-    for more in [1, 7, 8] {
+    for more in [1, 8] {
         let levels: Vec<_> = (0..more).map(|_| monitor.enter()).collect();
         let begin = Instant::now();
         assert_eq!(MonitorGuard::wait(&mut first), Err(Nested));

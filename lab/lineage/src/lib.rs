@@ -61,6 +61,7 @@ mod thin;
 pub mod ticket;
 mod tristate;
 pub mod ttas;
+mod tuning;
 pub mod wait_room;
 
 pub use coreclr::{LowerSpin, NoSpin};
@@ -84,6 +85,7 @@ pub use std_port::RawStdPort;
 pub use tas::RawTas;
 pub use ticket::RawTicket;
 pub use ttas::RawTtas;
+pub use tuning::{Defaults, TuningSource};
 
 /// The flagship, under the name of its file as the others.
 pub use ondeck_core::ondeck;

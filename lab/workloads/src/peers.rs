@@ -1,9 +1,6 @@
 //! The locks that the family is compared with, each used as its own users would use it.
 
 use crate::bench_lock::BenchLock;
-use crate::execution::Simulated;
-use crate::execution::simulated::SideObjectsOfRun;
-use ondeck_lineage::{RawLock, RawOndeckMonitor};
 use std::cell::UnsafeCell;
 
 /// Locks that give a guard: `lock` and `try_lock` of each, with what its users do to come to it.
@@ -43,7 +40,7 @@ guarded! {
     ParkingLot012 is parking_lot_012::Mutex<()>: |lock| lock.lock(), lock.try_lock();
     /// `parking_lot::ReentrantMutex` 0.13.
     ParkingLotReentrant is parking_lot::ReentrantMutex<()>: |lock| lock.lock(), lock.try_lock();
-    /// `ondeck::Monitor`, as its users use it: with its pool of side objects, which the locks of `ondeck_lineage` have not.
+    /// `ondeck::Monitor`, as its users use it.
     Monitor is ondeck::Monitor<()>: |lock| lock.enter(), lock.try_enter();
 }
 
@@ -103,32 +100,5 @@ impl<const ADAPTIVE: bool> Drop for Pthread<ADAPTIVE> {
     fn drop(&mut self) {
         // SAFETY: `&mut self` says that nobody uses it any more, and every `with` has unlocked what it locked.
         unsafe { libc::pthread_mutex_destroy(self.0.get()) };
-    }
-}
-
-/// `ondeck::Monitor` as far as it can be had here: the same lock, with a pool that has no mutex.
-pub(crate) struct SimulatedMonitor(RawOndeckMonitor<Simulated, SideObjectsOfRun>);
-
-impl BenchLock for SimulatedMonitor {
-    fn new() -> Self {
-        SimulatedMonitor(RawOndeckMonitor::new())
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        let entered = self.0.enter();
-        let result = section();
-        // SAFETY: this thread has entered three lines above, and `section` cannot reach the monitor.
-        unsafe { self.0.exit(entered) };
-        result
-    }
-
-    #[inline(always)]
-    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
-        let entered = self.0.try_enter()?;
-        let result = section();
-        // SAFETY: this thread has entered above, and `section` cannot reach the monitor.
-        unsafe { self.0.exit(entered) };
-        Some(result)
     }
 }

@@ -40,7 +40,6 @@ mod reproduce;
 mod schedule;
 #[cfg(feature = "models")]
 pub mod short_spin;
-pub mod side_objects;
 #[cfg(feature = "models")]
 pub mod steps;
 #[cfg(feature = "models")]

@@ -1,25 +1,21 @@
-//! The promises of monitors, generic over the harness and the constants.
+//! The promises of `ondeck`'s monitor, generic over the harness.
 
-use crate::harness::{CheckedCell, Job};
-use crate::side_objects::{MonitorHarness, MonitorUnderTest};
+use crate::harness::{CheckedCell, Harness, Job};
 use core::sync::atomic::AtomicU64;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use ondeck_core::{Atomic, Platform};
-use ondeck_lineage::NotHeld;
-use ondeck_lineage::monitor::Tuning;
-use ondeck_lineage::{RawLock, TuningSource};
-use std::sync::{Arc, Mutex};
+use core::sync::atomic::Ordering::Relaxed;
+use ondeck_core::{NotHeld, Platform, RawLock, RawMonitor, RawOndeckMonitor};
+use std::sync::Arc;
 
 /// A monitor, the data that it guards, and an account that does not rely on it.
-struct GuardedMonitor<H: MonitorHarness, C: TuningSource<Tuning>> {
-    monitor: H::Monitor<C>,
+struct GuardedMonitor<H: Harness> {
+    monitor: RawOndeckMonitor<H::Platform>,
     data: H::Cell,
     count: AtomicU64,
 }
 
-impl<H: MonitorHarness, C: TuningSource<Tuning>> GuardedMonitor<H, C> {
+impl<H: Harness> GuardedMonitor<H> {
     fn new() -> Arc<Self> {
-        Arc::new(GuardedMonitor { monitor: H::Monitor::<C>::new(), data: H::Cell::new(0), count: AtomicU64::new(0) })
+        Arc::new(GuardedMonitor { monitor: RawOndeckMonitor::new(), data: H::Cell::new(0), count: AtomicU64::new(0) })
     }
 
     /// The data, changed. The caller is inside.
@@ -38,13 +34,6 @@ impl<H: MonitorHarness, C: TuningSource<Tuning>> GuardedMonitor<H, C> {
         unsafe { self.monitor.release() };
     }
 
-    fn visit(&self) {
-        self.monitor.acquire();
-        self.change(|data| data + 1);
-        self.count.fetch_add(1, Relaxed);
-        self.exit();
-    }
-
     fn assert_rests(&self) {
         assert!(self.monitor.is_at_rest(), "somebody is left in the monitor");
         self.monitor.acquire();
@@ -53,38 +42,34 @@ impl<H: MonitorHarness, C: TuningSource<Tuning>> GuardedMonitor<H, C> {
     }
 }
 
-fn job<H: MonitorHarness, C: TuningSource<Tuning>>(
-    ward: &Arc<GuardedMonitor<H, C>>,
-    body: fn(&GuardedMonitor<H, C>),
-) -> Job {
+fn job<H: Harness>(ward: &Arc<GuardedMonitor<H>>, body: fn(&GuardedMonitor<H>)) -> Job {
     let ward = ward.clone();
     Box::new(move || body(&ward))
 }
 
 /// Each thread enters `levels` times, one in the other, by acquiring and by trying, and changes the data on each level, on the way in and out.
-pub fn nests<H: MonitorHarness, C: TuningSource<Tuning>>(threads: usize, levels: usize) {
-    H::begin(3);
-    let ward = GuardedMonitor::<H, C>::new();
+pub fn nests<H: Harness>(threads: usize, levels: usize) {
+    let ward = GuardedMonitor::<H>::new();
     let nest = |_| {
         let ward = ward.clone();
         let entering = move || {
-            assert!(!ward.monitor.is_entered());
+            assert!(!ward.monitor.is_held());
             for level in 0..levels {
                 if level % 2 == 0 {
                     ward.monitor.acquire();
                 } else {
                     assert!(ward.monitor.try_acquire(), "its own thread is kept out");
                 }
-                assert!(ward.monitor.is_entered() && !ward.monitor.is_at_rest());
+                assert!(ward.monitor.is_held() && !ward.monitor.is_at_rest());
                 ward.change(|data| data + 1);
                 ward.count.fetch_add(2, Relaxed);
             }
             for _ in 0..levels {
-                assert!(ward.monitor.is_entered());
+                assert!(ward.monitor.is_held());
                 ward.change(|data| data + 1);
                 ward.exit();
             }
-            assert!(!ward.monitor.is_entered());
+            assert!(!ward.monitor.is_held());
         };
         Box::new(entering) as Job
     };
@@ -93,9 +78,8 @@ pub fn nests<H: MonitorHarness, C: TuningSource<Tuning>>(threads: usize, levels:
 }
 
 /// A thread two levels deep waits for a thing, which another one puts; afterwards it is two levels deep again.
-pub fn wait_restores_levels<H: MonitorHarness, C: TuningSource<Tuning>>() {
-    H::begin(2);
-    let ward = GuardedMonitor::<H, C>::new();
+pub fn wait_restores_levels<H: Harness>() {
+    let ward = GuardedMonitor::<H>::new();
     let taking = job(&ward, |ward| {
         ward.monitor.acquire();
         ward.monitor.acquire();
@@ -104,10 +88,10 @@ pub fn wait_restores_levels<H: MonitorHarness, C: TuningSource<Tuning>>() {
         }
         ward.change(|things| things - 1);
         ward.exit();
-        assert!(ward.monitor.is_entered(), "one level is left");
+        assert!(ward.monitor.is_held(), "one level is left");
         ward.change(|things| things + 1);
         ward.exit();
-        assert!(!ward.monitor.is_entered());
+        assert!(!ward.monitor.is_held());
     });
     let putting = job(&ward, |ward| {
         ward.monitor.acquire();
@@ -122,9 +106,8 @@ pub fn wait_restores_levels<H: MonitorHarness, C: TuningSource<Tuning>>() {
 
 /// Takers, of which some give up at the deadline, and as many things, each announced by a pulse. A pulse ends one wait,
 /// and none that reports a timeout.
-pub fn pulse_meets_timeout<H: MonitorHarness, C: TuningSource<Tuning>>(timed: usize, patient: usize, deadline_ns: u64) {
-    H::begin(2);
-    let ward = GuardedMonitor::<H, C>::new();
+pub fn pulse_meets_timeout<H: Harness>(timed: usize, patient: usize, deadline_ns: u64) {
+    let ward = GuardedMonitor::<H>::new();
     let (pulsed, returned) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let taking = |index: usize| {
         let (ward, returned) = (ward.clone(), returned.clone());
@@ -156,9 +139,8 @@ pub fn pulse_meets_timeout<H: MonitorHarness, C: TuningSource<Tuning>>(timed: us
 }
 
 /// Waiters note their places; one pulse after the other lets out the waiter that has the least.
-pub fn pulses_in_order<H: MonitorHarness, C: TuningSource<Tuning>>(waiters: u64) {
-    H::begin(2);
-    let ward = GuardedMonitor::<H, C>::new();
+pub fn pulses_in_order<H: Harness>(waiters: u64) {
+    let ward = GuardedMonitor::<H>::new();
     // The data counts those that wait, and from 1000 on those that are back.
     let wait = |_| {
         job(&ward, |ward| {
@@ -189,9 +171,8 @@ pub fn pulses_in_order<H: MonitorHarness, C: TuningSource<Tuning>>(waiters: u64)
 }
 
 /// One pulse for all that wait; those that come later find the thing that they wait for.
-pub fn pulses_all<H: MonitorHarness, C: TuningSource<Tuning>>(waiters: usize) {
-    H::begin(2);
-    let ward = GuardedMonitor::<H, C>::new();
+pub fn pulses_all<H: Harness>(waiters: usize) {
+    let ward = GuardedMonitor::<H>::new();
     let wait = |_| {
         job(&ward, |ward| {
             ward.monitor.acquire();
@@ -212,124 +193,16 @@ pub fn pulses_all<H: MonitorHarness, C: TuningSource<Tuning>>(waiters: usize) {
     assert!(ward.monitor.is_at_rest());
 }
 
-/// Monitors that lend each other their side objects: each thread visits each monitor, in an order of its own.
-pub fn share_side_objects<H: MonitorHarness, C: TuningSource<Tuning>>(threads: usize, objects: usize) {
-    H::begin(objects);
-    let wards = [GuardedMonitor::<H, C>::new(), GuardedMonitor::new()];
-    let visit = |index: usize| {
-        let wards = wards.clone();
-        Box::new(move || (0..wards.len()).for_each(|at| wards[(index + at) % wards.len()].visit())) as Job
-    };
-    H::run((0..threads).map(visit).collect());
-    wards.iter().for_each(|ward| ward.assert_rests());
-}
-
-/// A latecomer to the first monitor must not wait in the second, which has got its side object: it holds a third lock
-/// for which the thread in the second waits.
-pub fn latecomer_does_not_wait<H: MonitorHarness, C: TuningSource<Tuning>>() {
-    H::begin(3);
-    let (first, second) = (GuardedMonitor::<H, C>::new(), GuardedMonitor::<H, C>::new());
-    let third = Arc::new(ondeck_lineage::RawTas::<H::Platform>::new());
-    let (late, early) = ((first.clone(), third.clone()), (first.clone(), second.clone(), third.clone()));
-    let latecomer = move || {
-        late.1.acquire();
-        late.0.visit();
-        // SAFETY: acquired above.
-        unsafe { late.1.release() };
-    };
-    let user = move || {
-        early.0.visit();
-        early.1.monitor.acquire();
-        early.2.acquire();
-        // SAFETY: acquired above.
-        unsafe { early.2.release() };
-        early.1.exit();
-    };
-    H::run(vec![Box::new(latecomer), Box::new(user)]);
-    first.assert_rests();
-    second.assert_rests();
-}
-
-/// A thread leaks its levels of a fat monitor, which another thread drops. The side object must not come to a second
-/// monitor with the number of that thread in it, or the thread takes itself to be inside there.
-pub fn leaked_levels_are_not_found_again<H: MonitorHarness, C: TuningSource<Tuning>>() {
-    H::begin(4);
-    let second = GuardedMonitor::<H, C>::new();
-    let first = Arc::new((Mutex::new(None), <H::Platform as Platform>::U32::new(0)));
-    fn inflate(monitor: &impl MonitorUnderTest) {
-        monitor.acquire();
-        while !monitor.is_inflated() {
-            monitor.acquire();
-        }
-    }
-    let (leaked, dropped, beside) = (first.clone(), first.clone(), second.clone());
-    let leak = move || {
-        let monitor = H::Monitor::<C>::new();
-        inflate(&monitor);
-        *leaked.0.lock().expect("nobody panics") = Some(monitor);
-        leaked.1.store(1, Release);
-        assert!(!beside.monitor.is_entered(), "entered by nobody");
-        if beside.monitor.try_acquire() {
-            beside.change(|data| data + 1);
-            beside.exit();
-        }
-    };
-    let ward = second.clone();
-    let drop_and_enter = move || {
-        if dropped.1.load(Acquire) == 1 {
-            drop(dropped.0.lock().expect("nobody panics").take());
-            // And stays inside, so that a second thread inside is noticed.
-            inflate(&ward.monitor);
-            ward.change(|data| data + 1);
-        }
-    };
-    H::run(vec![Box::new(leak), Box::new(drop_and_enter)]);
-    // Not before, as nothing orders their ends after the other thread's use.
-    drop((first, second));
-}
-
-/// Without memory for side objects a monitor is a slow lock, but one.
-pub fn manages_without_side_objects<H: MonitorHarness, C: TuningSource<Tuning>>(threads: usize) {
-    H::begin(0);
-    let ward = GuardedMonitor::<H, C>::new();
-    H::run((0..threads).map(|_| job(&ward, GuardedMonitor::visit)).collect());
-    ward.assert_rests();
-}
-
-/// A thread that is not inside can neither wait nor pulse, thin or fat, whoever is inside.
-pub fn misuse_is_refused<H: MonitorHarness, C: TuningSource<Tuning>>() {
-    H::begin(2);
-    let ward = GuardedMonitor::<H, C>::new();
-    let refuses = |ward: &GuardedMonitor<H, C>| {
+/// A thread that is not inside can neither wait nor pulse, whoever is inside.
+pub fn misuse_is_refused<H: Harness>() {
+    let ward = GuardedMonitor::<H>::new();
+    let refuses = |ward: &GuardedMonitor<H>| {
         let answers = (ward.monitor.wait(None), ward.monitor.pulse(), ward.monitor.pulse_all());
         assert_eq!(answers, (Err(NotHeld), Err(NotHeld), Err(NotHeld)));
     };
     refuses(&ward);
     ward.monitor.acquire();
     H::run(vec![job(&ward, refuses), job(&ward, refuses)]);
-    // Not by a wait: where time is modelled, a deadline need not come while nobody else runs.
-    let more = (0..).take_while(|_| !ward.monitor.is_inflated()).map(|_| ward.monitor.acquire()).count();
-    H::run(vec![job(&ward, refuses), job(&ward, refuses)]);
-    (0..=more).for_each(|_| ward.exit());
+    ward.exit();
     refuses(&ward);
-}
-
-/// A monitor that has become fat stays so for the first calm exits, at least `at_least` of them, and not for ever.
-pub fn deflates_when_calm<H: MonitorHarness, C: TuningSource<Tuning>>(at_least: usize) {
-    H::begin(1);
-    let ward = GuardedMonitor::<H, C>::new();
-    // The second time with the object that the first has given back.
-    for _ in 0..2 {
-        let entered = (0..).take_while(|_| !ward.monitor.is_inflated()).map(|_| ward.monitor.acquire()).count();
-        (1..entered).for_each(|_| ward.exit());
-        let mut exits = 0;
-        while ward.monitor.is_inflated() {
-            assert!(exits < 100_000, "fat for ever");
-            ward.exit();
-            exits += 1;
-            ward.monitor.acquire();
-        }
-        ward.exit();
-        assert!(exits >= at_least, "thin again after {exits} calm exits");
-    }
 }

@@ -1,11 +1,11 @@
 //! Which locks there are on which platform.
 
-use crate::bench_lock::{BenchLockVisitor, FamilyVisitor};
+use crate::bench_lock::{BenchLockVisitor, Family, FamilyVisitor};
 use crate::execution::Execution;
-use crate::peers::{Adaptive, Monitor, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, SimulatedMonitor, Std};
+use crate::peers::{Adaptive, Monitor, ParkingLot, ParkingLot012, ParkingLotReentrant, Posix, Std};
 use crate::tuning::TuningSlot;
 use ondeck_core::Hardware;
-use ondeck_lineage::LOCKS;
+use ondeck_lineage::{LOCKS, RawOndeckMonitor};
 use ondeck_sim::Simulated;
 
 const MONITOR: LockInfo = LockInfo { name: "ondeck-monitor", idea: ondeck_lineage::monitor::ENTRY.idea, peer: false };
@@ -92,7 +92,7 @@ impl BenchPlatform for Simulated {
 
     fn with_other_lock<V: BenchLockVisitor>(name: &str, visitor: V) -> Option<V::Output> {
         if name == MONITOR.name {
-            return Some(visitor.visit::<SimulatedMonitor>());
+            return Some(visitor.visit::<Family<RawOndeckMonitor<Simulated>>>());
         }
         ondeck_lineage::with_lock::<Simulated, _>(port_of(name)?, FamilyVisitor(visitor))
     }

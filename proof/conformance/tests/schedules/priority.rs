@@ -6,12 +6,11 @@ mod modelled {
     use ondeck_conformance::condvar::{timeouts_race_with_notifications, wakes_all_and_loses_none, wakes_all_at_once};
     use ondeck_conformance::monitors::pulses_all;
     use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing_timed, timed, tries};
-    use ondeck_conformance::side_objects::{EagerDeflation, MonitorHarness};
     use ondeck_conformance::{Schedule, ScheduleHarness, SchedulePlatform};
-    use ondeck_lineage::{RawOndeck, RawTicket};
+    use ondeck_lineage::{RawOndeck, RawOndeckMonitor, RawTicket};
 
     type Lock = RawOndeck<SchedulePlatform>;
-    type Monitor = <ScheduleHarness as MonitorHarness>::Monitor<EagerDeflation>;
+    type Monitor = RawOndeckMonitor<SchedulePlatform>;
 
     const SEARCH: Schedule = Schedule { executions: 4_000 };
     const DEADLINE_NS: u64 = 1 << 20;
@@ -43,16 +42,9 @@ mod modelled {
 
     #[test]
     fn monitor_under_priorities() {
-        let deflated = ["close", "pin", "unpin", "deflate"].as_slice();
-        SEARCH.check_under_priorities(&[deflated], || {
-            ScheduleHarness::begin(8);
-            exclusion::<ScheduleHarness, Monitor>(5, 3);
-        });
-        SEARCH.check_under_priorities(&[], || {
-            ScheduleHarness::begin(8);
-            timed::<ScheduleHarness, Monitor>(5, 3, 3, DEADLINE_NS);
-        });
-        SEARCH.check_under_priorities(&[], || pulses_all::<ScheduleHarness, EagerDeflation>(4));
+        SEARCH.check_under_priorities(&[], || exclusion::<ScheduleHarness, Monitor>(5, 3));
+        SEARCH.check_under_priorities(&[], || timed::<ScheduleHarness, Monitor>(5, 3, 3, DEADLINE_NS));
+        SEARCH.check_under_priorities(&[], || pulses_all::<ScheduleHarness>(4));
     }
 
     /// The check of the check: a thread that has drawn a number yields until it is called, and others are never called.
@@ -71,18 +63,15 @@ mod modelled {
 /// without sleeping; so nothing hangs, whatever the kernel leaves to other threads beside a real-time one.
 mod hardware {
     use ondeck_conformance::child::{stay_on_one_core, succeed, test_in_child};
-    use ondeck_conformance::side_objects::{EagerDeflation, MonitorHarness};
-    use ondeck_conformance::{HardwareHarness, Random, within};
+    use ondeck_conformance::{Random, within};
     use ondeck_core::{Hardware, Platform};
     use ondeck_lineage::ondeck::{RawCondvar, RawOndeck};
-    use ondeck_lineage::{RawLock, RawTimedLock};
+    use ondeck_lineage::{RawLock, RawMonitor, RawOndeckMonitor, RawTimedLock};
     use std::io;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
     use std::thread;
     use std::time::{Duration, Instant};
-
-    type Monitor = <HardwareHarness as MonitorHarness>::Monitor<EagerDeflation>;
 
     /// How long the threads contend.
     const BOX: Duration = Duration::from_secs(1);
@@ -96,7 +85,7 @@ mod hardware {
     struct SharedState {
         lock: RawOndeck<Hardware>,
         changed: RawCondvar<Hardware>,
-        monitor: Monitor,
+        monitor: RawOndeckMonitor<Hardware>,
         is_over: AtomicBool,
         turns_of_first: AtomicU64,
         turns_of_others: AtomicU64,
@@ -107,7 +96,7 @@ mod hardware {
             SharedState {
                 lock: RawOndeck::new(),
                 changed: RawCondvar::new(),
-                monitor: Monitor::new(),
+                monitor: RawOndeckMonitor::new(),
                 is_over: AtomicBool::new(false),
                 turns_of_first: AtomicU64::new(0),
                 turns_of_others: AtomicU64::new(0),

@@ -8,16 +8,16 @@
 /// # Example
 ///
 /// ```
-/// use ondeck_core::monitor::Tuning;
-/// use ondeck_core::{Defaults, TuningSource};
+/// use ondeck_lineage::coreclr_monitor::Tuning;
+/// use ondeck_lineage::{Defaults, TuningSource};
 ///
-/// struct DeflatesAtOnce;
+/// struct StarvesSoon;
 ///
-/// impl TuningSource<Tuning> for DeflatesAtOnce {
-///     const TUNING: Tuning = Tuning { calm_exits: 1, ..<Defaults as TuningSource<Tuning>>::TUNING };
+/// impl TuningSource<Tuning> for StarvesSoon {
+///     const TUNING: Tuning = Tuning { starved_after_ms: 1, ..<Defaults as TuningSource<Tuning>>::TUNING };
 /// }
 ///
-/// assert!(DeflatesAtOnce::TUNING.calm_exits < <Defaults as TuningSource<Tuning>>::TUNING.calm_exits);
+/// assert!(StarvesSoon::TUNING.starved_after_ms < <Defaults as TuningSource<Tuning>>::TUNING.starved_after_ms);
 /// ```
 pub trait TuningSource<C>: Send + Sync + 'static {
     /// The constants.
