@@ -1,6 +1,6 @@
-//! All thresholds by which waiting is judged: the unit of each, where it comes from, and the known program in whose first
-//! sentence it counts. These programs are in docs/profile.md; a test in `findings/tests.rs` stands for a case that no program
-//! makes for sure. Where nothing else is said, the number is a choice: with it the first sentences of all of them are right.
+//! All thresholds by which waiting is judged: the unit of each, where it comes from, and a known program that it is
+//! about. These programs are in docs/profile.md; a test in `findings/tests.rs` stands for a case that no program
+//! makes for sure. Where nothing else is said, the number is a choice.
 //! What only bounds memory, or the length of a list, is no rule, and stands where it is used. docs/profile-design.md, "Why a
 //! thread waited", has the rules in sentences.
 
@@ -9,7 +9,7 @@
 /// ns. A hold of that length is long, and a shorter one is passing. From the recorder, which looks no closer: to put a thread
 /// to sleep and wake it takes as long. `crowd`, with sections of 5 us, and `always`, with 300 us.
 pub(crate) const LONG_NS: u64 = ondeck_record::LONG_NS;
-/// ns. A thread that is woken runs within this time if there is a core for it: measured. `crowd`.
+/// ns. A thread that is woken runs within this time if there is a core for it. `crowd`.
 pub(crate) const LATE_NS: u64 = 200_000;
 /// ns. A wait that is just in progress as a run ends is like any other, and too short to be told of. `calm`.
 pub(crate) const UNDER_WAY_NS: u64 = 1_000_000;
@@ -18,7 +18,7 @@ pub(crate) const UNDER_WAY_NS: u64 = 1_000_000;
 
 /// ns. The holder of a shorter wait is not looked for: a hold is long that a thread could have been switched in. `always`.
 pub(crate) const LOOKED_FOR_NS: u64 = 50_000;
-/// ns between two looks at a holder, as few as cost nothing. If a thread has its core again sooner, it seems to have run all the
+/// ns between two looks at a holder. If a thread has its core again sooner, it seems to have run all the
 /// time. `crowd`.
 pub(crate) const LOOK_NS: u64 = 2_000_000;
 /// ns. Where a holder sleeps is found out, which takes a while, if others wait for so long. `stuck`.
@@ -40,7 +40,7 @@ pub(crate) const KEPT: f64 = 0.99;
 /// Part of a function's holds. If it sleeps for more of them, both are in one sentence: a system call that sleeps also runs, in
 /// the kernel. `outbox`.
 pub(crate) const SLEEPS_TOO: f64 = 0.25;
-/// Holds. Fewer were one, which estimates miss by less. `once`.
+/// Holds. Fewer were one. `once`.
 pub(crate) const ONE_EVENT: f64 = 1.5;
 
 // -- What matters -----------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ pub(crate) const HANG_PART: f64 = 0.25;
 
 // -- What is no lock --------------------------------------------------------------------------------------------------
 
-/// ns. To put a thread to sleep, wake it and run it for nothing takes about so long: measured. `herd`.
+/// ns. To put a thread to sleep, wake it and run it for nothing takes about so long. `herd`.
 pub(crate) const WOKEN_NS: f64 = 10e3;
 /// Part of all cores' time below which it does not matter what threads wait for that is no lock. `herd`.
 pub(crate) const OF_CORES: f64 = 0.02;
