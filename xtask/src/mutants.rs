@@ -132,10 +132,9 @@ impl Mutant {
     }
 }
 
-/// The file of the lock of which a line of the table is the row.
+/// The file of the lock of which a line of the table, or of one of its shorter lists, is the row.
 fn row(line: &str) -> Option<&str> {
-    let (file, _) = line.trim_start().strip_prefix("$crate::row!($each [$($word)*] ")?.split_once(", ")?;
-    (!file.starts_with('$')).then_some(file)
+    Some(line.trim_start().strip_prefix("$each!(")?.split_once(", ")?.0)
 }
 
 /// The copy of the workspace in which mutants live.
@@ -231,7 +230,9 @@ mod tests {
     #[test]
     fn the_rows_are_those_of_the_table() {
         let table = read(&crate::root().join(TABLE)).unwrap();
-        let names = table.lines().filter_map(row).map(|file| file.replace('_', "-"));
+        // Shorter lists follow.
+        let whole = table.lines().take_while(|line| !line.contains("($each:ident, "));
+        let names = whole.filter_map(row).map(|file| file.replace('_', "-"));
         assert!(names.eq(ondeck_lineage::LOCKS.iter().map(|entry| entry.name)));
     }
 
