@@ -213,7 +213,7 @@ mod tests {
     fn every_edit_finds_its_place() {
         let root = &crate::root();
         let mutants = load(&root.join(LISTS)).unwrap();
-        assert!(mutants.len() > 100, "{}", mutants.len());
+        assert!(mutants.len() > 90, "{}", mutants.len());
         for mutant in &mutants {
             mutant.edited(root).unwrap();
             let target = mutant.rung.split(' ').next().unwrap();

@@ -80,7 +80,7 @@ pub(crate) struct RunArgs {
     /// not change it. In place of a lock's name, its results have spin-wait[yield_after_ns=5000].
     ///
     /// By default gc-wait runs with as many threads as CPUs, with 1.25 times as many and with twice as many.
-    /// Percentiles and a histogram of the waits follow the table.
+    /// Percentiles of the waits follow the table.
     #[arg(long, value_name = "US,US", value_delimiter = ',', value_parser = choice::yield_after, allow_negative_numbers = true)]
     pub(crate) yield_after_us: Vec<u32>,
 

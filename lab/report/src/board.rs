@@ -6,6 +6,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::row::{Metric, Row, is_simulated, main_metric};
+use ondeck_kit::histogram::Histogram;
 use ondeck_kit::stats::{is_bistable, median};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -253,6 +254,15 @@ impl<'a> Board<'a> {
     pub fn seeds(&self, setting: &Setting, lock: &str) -> Option<Spread> {
         let spread = self.spread(setting, lock, main_metric(&setting.workload))?;
         (spread.rounds > 1 && self.rows(setting, lock).iter().all(|row| is_simulated(row))).then_some(spread)
+    }
+
+    /// The waits of all rounds together, where the rows have them.
+    pub fn waits(&self, setting: &Setting, lock: &str) -> Option<Histogram> {
+        let waits = self.rows(setting, lock).iter().filter_map(|row| row.waits.clone());
+        waits.reduce(|mut all, more| {
+            all.merge(&more);
+            all
+        })
     }
 
     /// Median of the figure over rounds.

@@ -4,12 +4,13 @@ use crate::board::Board;
 use crate::findings::sentences;
 use crate::output::Results;
 use crate::run_table::table;
+use crate::wait_table;
 use ondeck_kit::wording::wrap;
 
 /// A machine that is busy all the time gives a warning every other second; so many are shown.
 const SHOWN_WARNINGS: usize = 4;
 
-/// The text for a person, at most `width` columns wide: the table, what it says, and what casts doubt on it. The board
+/// The text for a person, at most `width` columns wide: the table, of some workloads percentiles, what it says, and what casts doubt on it. The board
 /// holds the results' rows; `is_kept` says whether the results are in a file that programs read.
 pub fn summary(board: &Board, results: &Results, is_kept: bool, width: usize) -> String {
     let mut text = String::new();
@@ -21,6 +22,7 @@ pub fn summary(board: &Board, results: &Results, is_kept: bool, width: usize) ->
         text += "\n";
     }
     text += &table(board, width);
+    text += &wait_table::table(board, width).unwrap_or_default();
     let sentences = sentences(board);
     if !sentences.is_empty() {
         text += "\nWhat the figures say\n";

@@ -9,7 +9,7 @@
 //! ```text
 //!   rows -> output       CSV and JSON, with a fingerprint; and back
 //!        -> compare      two files, whether they differ
-//!        -> board        arranged -> run_table, findings -> closing     what a run ends with
+//!        -> board        arranged -> run_table, wait_table, findings -> closing     what a run ends with
 //!        -> inputs       files of a report -> findings, main_table, plotting -> document -> html, drawing, markdown
 //! ```
 
@@ -31,6 +31,7 @@ pub mod output;
 pub mod plotting;
 pub mod row;
 mod run_table;
+mod wait_table;
 
 pub use catalogue::FLAGSHIP;
 pub use closing::summary;

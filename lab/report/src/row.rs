@@ -4,6 +4,7 @@
 //! order of the CSV header; the JSON has the same names. Readers elsewhere depend on both, so a field is only ever
 //! added at the end.
 
+use ondeck_kit::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// What stands beside numbers of threads with the mark of more than there are CPUs.
@@ -66,6 +67,9 @@ pub struct Row {
     /// Of a simulated run: hash of everything that happened in it, in hexadecimal. In JSON only.
     #[serde(skip_serializing)]
     pub trace_hash: Option<String>,
+    /// All waits by their length in nanoseconds, of a workload that is about them. Not in the files.
+    #[serde(skip)]
+    pub waits: Option<Histogram>,
 }
 
 /// Names of the columns, in their order in the file.

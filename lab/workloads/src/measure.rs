@@ -222,7 +222,7 @@ impl Waits {
 pub(crate) struct Timings {
     n: u64,
     sum: u64,
-    spread: Histogram,
+    pub(crate) spread: Histogram,
 }
 
 impl Timings {

@@ -134,6 +134,7 @@ fn measure<E: Execution>(conditions: &Conditions, holds: &'static Holds, policy:
     all.iter().for_each(|theirs| waited.merge(theirs));
     // How many waits there are is a matter of chance.
     waited.fill(1.0, &mut row);
+    row.waits = Some(waited.spread);
     Ok(row)
 }
 

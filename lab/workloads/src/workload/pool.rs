@@ -174,6 +174,7 @@ fn measure<L: CondvarLock<Queue>>(spec: &WorkloadSpec, conditions: &Conditions) 
         let mut row = Row { workload: format!("{}/{name}", conditions.workload), ..row.clone() };
         all.fill(1.0, &mut row);
         row.ops_per_s = row.ops.map(|n| n as f64 / row.seconds);
+        row.waits = Some(all.spread);
         row
     };
     Ok(vec![row_of("dispatch", |report| &report.dispatches), row_of("burst", |report| &report.bursts)])

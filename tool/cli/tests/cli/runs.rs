@@ -120,7 +120,9 @@ fn a_workload_about_waits_has_their_tail_in_the_table() {
 fn a_pool_shows_dispatches_and_bursts() {
     let line = "bench --workload pool/gap1000 --lock std,pthread --threads 2 --rounds 1 --seconds 0.1";
     let (run, name) = (done(&words(line)), "pool/burst4-work5-gap1000-after");
-    for word in [&format!("{name}/dispatch"), &format!("{name}/burst"), "99 of 100 dispatches or bursts"] {
+    for word in
+        [&format!("{name}/dispatch"), &format!("{name}/burst"), "99 of 100 dispatches or bursts", "p90", "p99.9"]
+    {
         assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
     }
 }
