@@ -7,15 +7,15 @@ use super::os;
 use crate::Busy;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// A wake-up that takes so long had no core: on an idle machine nine in ten of a pool's take 55 us or less (EPYC, 2 CPUs, E41).
+/// A wake-up that takes so long had no core: on an idle machine nine in ten of a pool's take 55 us or less (EPYC, 2 CPUs, X41).
 const LATE_NS: u64 = 200_000;
 /// How often the system is asked what this process has used, at most.
 const ASK_NS: u64 = 10_000_000;
 /// How long an answer holds. Each thread that comes up late renews it. With a few time slices, a thread had to be held up again
-/// and again before it was known again (E41).
+/// and again before it was known again (X41).
 const HOLDS_NS: u64 = 500_000_000;
-/// After so many wake-ups in a row that took less, the cores are free again. Beside three busy loops on two CPUs, one in ten is
-/// late; in bursts of jobs on an idle machine, about one in a hundred (E41).
+/// After so many wake-ups in a row that took less, the cores are free again. Beside three busy loops on two CPUs, about one in ten
+/// is late (X41).
 const PROMPT_MOST: u32 = 256;
 
 const OURS: u64 = 1;
