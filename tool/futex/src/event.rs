@@ -27,7 +27,7 @@ use sys::bindings::{
 
 /// Bytes of each stack that the kernel copies. Frames beyond are missing. Most stacks that wait are shorter, and each call
 /// costs as much as is copied.
-pub const STACK_BYTES: u32 = 8 << 10;
+const STACK_BYTES: u32 = 8 << 10;
 
 /// The number of the call.
 pub(crate) const FUTEX: u64 = libc::SYS_futex as u64;

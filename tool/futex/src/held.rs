@@ -5,6 +5,7 @@
 
 use crate::image::Images;
 use crate::record::Call;
+use crate::walk::{Copied, stack_pointer};
 use rustc_hash::FxHashMap;
 
 /// By whom and for what, and whether to wake.
@@ -37,7 +38,7 @@ impl HeldStacks {
             let known = self.of_threads.get(&by_thread).or_else(|| self.of_images.get(&by_image));
             return (image, known.copied().unwrap_or_else(|| images.no_stack(image)));
         };
-        let stack = images.stack(image, about.at, &call.registers, copy);
+        let stack = images.stack(image, about.at, &call.registers, &mut Copied(stack_pointer(&call.registers), copy));
         for (known, key) in [(&mut self.of_threads, by_thread), (&mut self.of_images, by_image)] {
             if known.len() >= Self::MOST {
                 known.clear();

@@ -23,7 +23,7 @@ use crate::maps::{self, Mapping, executable, without_mark};
 use crate::module::{Elf, Module};
 use crate::process::{parent, window};
 use crate::tracer::now_ns;
-use crate::walk::{Cache, KnownWalks, Reads, Walker};
+use crate::walk::{Cache, KnownWalks, Reads, Walker, Words};
 use indexmap::IndexSet;
 use ondeck_record::read::outside::open_within;
 use rustc_hash::FxHashMap;
@@ -142,6 +142,8 @@ pub(crate) struct Images {
     has_left_out: bool,
     /// Modules that were added.
     pub(crate) n_added: usize,
+    /// Walks that were made, as they were not known.
+    pub(crate) n_walks: u64,
 }
 
 /// How the names of memory begin that has no file. Programs put code there that they make as they run.
@@ -328,7 +330,7 @@ impl Images {
     }
 
     /// Reads what is mapped now.
-    fn look(&mut self, index: usize) {
+    pub(crate) fn look(&mut self, index: usize) {
         let window = window(self.list[index].pid);
         let Ok(lines) = maps::lines(window) else { return };
         for line in lines {
@@ -339,15 +341,14 @@ impl Images {
     }
 
     /// The number of a stack, from what a call has left at a time; addresses that no module has are looked for once.
-    pub(crate) fn stack(&mut self, index: usize, at: u64, registers: &[u64], copy: &[u8]) -> u32 {
+    pub(crate) fn stack(&mut self, index: usize, at: u64, registers: &[u64], stack: &mut impl Words) -> u32 {
         // What was called before is told later, too.
         let is_as_now = at >= self.list[index].replaced_ns;
-        if let Some(number) = self.known_walks.find(index, registers, copy).filter(|_| is_as_now) {
+        if let Some(number) = self.known_walks.find(index, registers, stack).filter(|_| is_as_now) {
             return number;
         }
-        let cache = self.cache.get_or_insert_with(Cache::new);
-        let mut reads = Reads::new();
-        let mut addresses = self.list[index].walker.walk(cache, registers, copy, &mut reads);
+        self.n_walks += 1;
+        let (mut addresses, mut reads) = self.walk(index, registers, stack);
         let now = Instant::now();
         let may_look = self.list[index].looks.from <= now;
         if may_look && self.is_strange(index, &addresses) {
@@ -355,13 +356,11 @@ impl Images {
             self.look(index);
             let image = &mut self.list[index];
             image.looks.done(now, image.modules.len() > n_before);
-            let cache = self.cache.get_or_insert_with(Cache::new);
-            reads.clear();
-            addresses = self.list[index].walker.walk(cache, registers, copy, &mut reads);
+            (addresses, reads) = self.walk(index, registers, stack);
         }
         self.list[index].has_stacks = true;
         let image = &self.list[index];
-        let are_known = addresses.iter().all(|address| image.has(*address));
+        let are_known = addresses.iter().all(|address| image.has(*address) || image.unknown.contains(&page(*address)));
         let addresses = addresses.into_iter().map(|address| image.in_time(address, at)).collect();
         let is_as_now = at >= image.replaced_ns;
         let number = self.stacks.number(index, addresses);
@@ -370,6 +369,11 @@ impl Images {
             self.known_walks.add(index, registers, reads, number);
         }
         number
+    }
+
+    fn walk(&mut self, index: usize, registers: &[u64], stack: &mut impl Words) -> (Vec<u64>, Reads) {
+        let (cache, mut reads) = (self.cache.get_or_insert_with(Cache::new), Reads::new());
+        (self.list[index].walker.walk(cache, registers, stack, &mut reads), reads)
     }
 
     /// The number of a stack of which nothing is known.
@@ -389,10 +393,9 @@ impl Images {
     }
 
     fn is_strange(&mut self, index: usize, addresses: &[u64]) -> bool {
-        const PAGE: u64 = 4096;
         let image = &mut self.list[index];
         let unknown: Vec<u64> =
-            addresses.iter().filter(|address| !image.has(**address)).map(|address| address / PAGE).collect();
+            addresses.iter().filter(|address| !image.has(**address)).map(|address| page(*address)).collect();
         let n_before = image.unknown.len();
         image.unknown.extend(unknown);
         image.unknown.len() > n_before
@@ -402,6 +405,11 @@ impl Images {
     pub(crate) fn addresses(&self, stack: u32) -> &[u64] {
         self.stacks.addresses(stack)
     }
+}
+
+/// The number of the page of an address.
+fn page(address: u64) -> u64 {
+    address / 4096
 }
 
 /// Whether a process has the same files as this one by the same paths. One that is gone is taken to have had them.

@@ -28,7 +28,7 @@
 //! | `held` | stacks of calls that came without one |
 //! | `budget` | what watching may cost, and how many stacks are copied for that |
 //! | `tracer` | all of it together |
-//! | `sleeper` | the stack of one thread that sleeps, without events |
+//! | `sleeper` | the stacks of threads that sleep, without events |
 #![cfg(target_os = "linux")]
 
 mod budget;
@@ -51,11 +51,10 @@ mod tracefs;
 mod tracer;
 mod walk;
 
-pub use event::STACK_BYTES;
 pub use image::{Image, MOST_MODULES};
 pub use module::Module;
 pub use pair::{End, Wait};
 pub use refusal::Refusal;
-pub use sleeper::stack_of_sleeper;
+pub use sleeper::Sleepers;
 pub use start::PausedProcess;
 pub use tracer::{Tracer, not_urgent};

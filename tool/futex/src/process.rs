@@ -21,6 +21,11 @@ pub fn threads(pid: u32) -> Vec<u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// What the kernel tells of the system call of a thread: its number, arguments, stack pointer and address.
+pub fn syscall(pid: u32, thread: u32) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()
+}
+
 /// The process that a thread belongs to; of a process, its own number.
 pub fn process_of(thread: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;

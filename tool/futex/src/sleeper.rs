@@ -1,52 +1,139 @@
-//! The stack of a thread that sleeps in a system call: from outside, without stopping it.
+//! The stacks of threads that sleep in a system call: from outside, without stopping them.
 //!
 //! The kernel tells where such a thread is and where its stack is. It does not tell the other registers, so the walk ends
 //! at a function that needs them: one that keeps its frame by a frame pointer is the last that is found.
 
-use crate::event::{FUTEX, STACK_BYTES, op};
-use crate::image::Images;
-use crate::process::memory;
+use crate::event::{FUTEX, op};
+use crate::image::{Image, Images};
+use crate::process::{self, memory};
 use crate::record::N_REGISTERS;
+use crate::walk::{Copied, Words, stack_pointer};
 
-/// A thread that sleeps in a system call.
+/// A thread that sleeps, as the kernel tells of it.
 pub(crate) struct Sleeper {
-    /// The number of the call.
-    call: u64,
-    /// Its first two arguments.
-    arguments: [u64; 2],
+    /// The number of the call and its first two arguments; `None` if it sleeps in none, as for a page of memory.
+    call: Option<[u64; 3]>,
     /// Where a walk begins.
     pub(crate) registers: [u64; N_REGISTERS],
-    /// What lies on its stack.
-    pub(crate) stack: Vec<u8>,
 }
 
 impl Sleeper {
-    /// `None` if the thread does not sleep in a call, or may not be looked at.
-    pub(crate) fn find(pid: u32, thread: u32) -> Option<Sleeper> {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let &[call, first, second, .., pointer, address] = words.as_slice() else { return None };
+    /// From the text of `/proc/PID/task/TID/syscall`; `None` if the thread runs.
+    pub(crate) fn parse(text: &str) -> Option<Sleeper> {
         let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (call, [pointer, address]) = match *words.as_slice() {
+            [call, first, second, _, _, _, _, pointer, address] => {
+                (Some([call.parse().ok()?, number(first)?, number(second)?]), [pointer, address])
+            }
+            ["-1", pointer, address] => (None, [pointer, address]),
+            _ => return None,
+        };
         let (pointer, address) = (number(pointer)?, number(address)?);
         #[cfg(target_arch = "x86_64")]
         let registers = [0, 0, 0, pointer, address];
         #[cfg(target_arch = "aarch64")]
         let registers = [0, 0, pointer, address];
-        let arguments = [number(first)?, number(second)?];
-        Some(Sleeper {
-            call: call.parse().ok()?,
-            arguments,
-            registers,
-            stack: memory(pid, pointer, STACK_BYTES as usize)?,
-        })
+        Some(Sleeper { call, registers })
+    }
+
+    pub(crate) fn find(pid: u32, thread: u32) -> Option<Sleeper> {
+        Sleeper::parse(&process::syscall(pid, thread)?)
     }
 
     /// The futex it sleeps for, if that is what it does.
     pub(crate) fn futex(&self) -> Option<u64> {
-        let [address, op] = self.arguments;
-        (self.call == FUTEX && op::waits(op as i32)).then_some(address)
+        let [call, address, op] = self.call?;
+        (call == FUTEX && op::waits(op as i32)).then_some(address)
+    }
+
+    pub(crate) fn stack(&self, thread: u32) -> SleeperStack {
+        SleeperStack { thread, from: stack_pointer(&self.registers), pieces: Vec::new() }
     }
 }
+
+/// The stack of a thread that sleeps. Of its memory is read what is asked for.
+pub(crate) struct SleeperStack {
+    thread: u32,
+    from: u64,
+    pieces: Vec<Copied<Vec<u8>>>,
+}
+
+impl SleeperStack {
+    /// So much is read at a time: most stacks that wait are shorter.
+    const PIECE: usize = 2048;
+    const MOST_PIECES: usize = 64;
+    /// As long as stacks usually may be.
+    const LONGEST: u64 = 8 << 20;
+}
+
+impl Words for SleeperStack {
+    fn word(&mut self, address: u64) -> Option<u64> {
+        let known = self.pieces.iter_mut().rev().find_map(|piece| piece.word(address));
+        let is_there = (self.from..self.from.saturating_add(Self::LONGEST)).contains(&address);
+        if known.is_some() || !is_there || self.pieces.len() >= Self::MOST_PIECES {
+            return known;
+        }
+        self.pieces.push(Copied(address, memory(self.thread, address, Self::PIECE)?));
+        self.pieces.last_mut()?.word(address)
+    }
+}
+
+/// Looks at the threads of one process that sleep, again and again. What is loaded there and how stacks were walked is kept.
+pub struct Sleepers {
+    pid: u32,
+    images: Images,
+}
+
+impl std::fmt::Debug for Sleepers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sleepers").field("pid", &self.pid).finish_non_exhaustive()
+    }
+}
+
+impl Sleepers {
+    /// Reads what is loaded now.
+    pub fn new(pid: u32) -> Sleepers {
+        let mut images = Images::default();
+        images.at(pid, 0);
+        Sleepers { pid, images }
+    }
+
+    /// The number of the stack of a thread, from what `/proc/PID/task/TID/syscall` has just said. `None` if it does not sleep
+    /// or no longer does, or may not be looked at.
+    pub fn look(&mut self, thread: u32, syscall: &str) -> Option<u32> {
+        let sleeper = Sleeper::parse(syscall)?;
+        let n_before = self.images.n_walks;
+        let mut stack = sleeper.stack(thread);
+        let number = self.images.stack(IMAGE, u64::MAX, &sleeper.registers, &mut stack);
+        // What a thread has on its stack that goes on meanwhile would be a mixture. Words that are known are none.
+        let is_same = || process::syscall(self.pid, thread).is_some_and(|now| now.trim_end() == syscall.trim_end());
+        (self.images.n_walks == n_before || is_same()).then_some(number)
+    }
+
+    /// Addresses behind instructions, of [`in_time`](crate::in_time): of the system call, and of the calls that led there.
+    pub fn addresses(&self, stack: u32) -> &[u64] {
+        self.images.addresses(stack)
+    }
+
+    /// What is loaded, as far as it is known.
+    pub fn image(&self) -> &Image {
+        &self.images.list[IMAGE]
+    }
+
+    /// Reads anew what is loaded. Where an address is in no module, that is done without being asked, now and then.
+    pub fn refresh(&mut self) {
+        self.images.look(IMAGE);
+    }
+
+    /// How many stacks were walked so far, as nothing alike was known.
+    pub fn n_walks(&self) -> u64 {
+        self.images.n_walks
+    }
+}
+
+/// The only one.
+const IMAGE: usize = 0;
 
 /// How long a thread has not run, in ns, as far as the kernel tells.
 pub(crate) fn slept_ns(pid: u32, thread: u32) -> Option<u64> {
@@ -93,22 +180,12 @@ fn last_run_ms(path: &str) -> Option<f64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// Addresses behind instructions: of the system call, and of the calls that led there. `None` if the thread does not sleep,
-/// or may not be looked at.
-pub fn stack_of_sleeper(pid: u32, thread: u32) -> Option<Vec<u64>> {
-    let sleeper = Sleeper::find(pid, thread)?;
-    let mut images = Images::default();
-    let image = images.at(pid, 0);
-    let stack = images.stack(image, u64::MAX, &sleeper.registers, &sleeper.stack);
-    Some(images.addresses(stack).to_vec())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn until(is_found: impl Fn() -> bool) {
+    fn until(mut is_found: impl FnMut() -> bool) {
         let looks = (0..1000).take_while(|_| !is_found()).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
         assert!(looks.count() < 1000, "it is not found");
     }
@@ -132,14 +209,23 @@ mod tests {
         let sleeper = std::thread::spawn(move || sleeps_here(pipe[0], &tell));
         let thread = told.recv().unwrap();
         let here = sleeps_here as *const () as u64;
-        let is_here = |addresses: &Vec<u64>| addresses.iter().any(|address| (here..here + 2000).contains(address));
-        assert!(slept_ns(std::process::id(), thread).is_none_or(|ns| ns < 10_000_000_000));
-        until(|| stack_of_sleeper(std::process::id(), thread).as_ref().is_some_and(is_here));
+        let pid = std::process::id();
+        assert!(slept_ns(pid, thread).is_none_or(|ns| ns < 10_000_000_000));
+        let (mut sleepers, call) = (Sleepers::new(pid), || process::syscall(pid, thread));
+        let mut found = None;
+        until(|| {
+            found = call().and_then(|call| sleepers.look(thread, &call));
+            found.is_some_and(|stack| sleepers.addresses(stack).iter().any(|at| (here..here + 2000).contains(at)))
+        });
+        // It is known again, without a walk.
+        let n_walks = sleepers.n_walks();
+        assert_eq!((sleepers.look(thread, &call().unwrap()), sleepers.n_walks()), (found, n_walks));
+        // What it has done meanwhile is not what was told: this is no stack of it.
+        assert_eq!(sleepers.look(thread, "0 0x1 0x2 0x0 0x0 0x0 0x0 0x7ff0 0x1234"), None);
+        assert_eq!(sleepers.look(thread, "running"), None);
         // SAFETY: a pipe of ours, and a byte.
         assert_eq!(unsafe { libc::write(pipe[1], [0_u8].as_ptr().cast(), 1) }, 1);
         sleeper.join().unwrap();
-        // It is joined a little before the kernel has forgotten it.
-        until(|| stack_of_sleeper(std::process::id(), thread).is_none());
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Tracer {
             let Some(address) = sleeper.futex() else { continue };
             let now = now_ns();
             let image = self.images.at(pid, now);
-            let stack = self.images.stack(image, now, &sleeper.registers, &sleeper.stack);
+            let stack = self.images.stack(image, now, &sleeper.registers, &mut sleeper.stack(thread));
             let at = now.saturating_sub(slept_ns(pid, thread).unwrap_or(0));
             let about = RecordOrigin { pid, thread, at };
             let address = self.images.list[image].in_time(address, now);

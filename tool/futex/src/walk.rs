@@ -4,8 +4,10 @@
 //! most compilers at run time leave.
 
 use crate::module::Part;
+use crate::record::N_REGISTERS;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
 use rustc_hash::FxHashMap;
+use std::ops::Deref;
 
 /// Frames of a stack that are kept.
 const MOST_FRAMES: usize = 128;
@@ -33,12 +35,18 @@ impl Walker {
         self.tables.remove_module(start);
     }
 
-    /// Addresses behind instructions: of the system call, and of the calls that led there. `stack` begins where the stack
-    /// pointer is. What was read of it is added to `reads`.
-    pub(crate) fn walk(&self, cache: &mut Cache, registers: &[u64], stack: &[u8], reads: &mut Reads) -> Vec<u64> {
-        let Some((mut own, address, pointer)) = begin(registers) else { return Vec::new() };
+    /// Addresses behind instructions: of the system call, and of the calls that led there. What was read of the stack is added
+    /// to `reads`.
+    pub(crate) fn walk(
+        &self,
+        cache: &mut Cache,
+        registers: &[u64],
+        stack: &mut impl Words,
+        reads: &mut Reads,
+    ) -> Vec<u64> {
+        let Some((mut own, address)) = begin(registers) else { return Vec::new() };
         let mut read = |address: u64| {
-            let word = word(stack, pointer, address);
+            let word = stack.word(address);
             reads.push((address, word));
             word.ok_or(())
         };
@@ -54,11 +62,21 @@ impl Walker {
     }
 }
 
-/// The word at an address of a stack that begins at `pointer`.
-fn word(stack: &[u8], pointer: u64, address: u64) -> Option<u64> {
-    let at = usize::try_from(address.checked_sub(pointer)?).ok()?;
-    let bytes = stack.get(at..at.checked_add(size_of::<u64>())?)?;
-    Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+/// The words of a stack.
+pub(crate) trait Words {
+    /// The one at an address.
+    fn word(&mut self, address: u64) -> Option<u64>;
+}
+
+/// A copy of memory that begins at an address.
+pub(crate) struct Copied<B>(pub(crate) u64, pub(crate) B);
+
+impl<B: Deref<Target = [u8]>> Words for Copied<B> {
+    fn word(&mut self, address: u64) -> Option<u64> {
+        let at = usize::try_from(address.checked_sub(self.0)?).ok()?;
+        let bytes = self.1.get(at..at.checked_add(size_of::<u64>())?)?;
+        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    }
 }
 
 /// Addresses that a walk has read, and what was there.
@@ -87,10 +105,9 @@ impl KnownWalks {
     }
 
     /// The number of the stack to which such a walk led.
-    pub(crate) fn find(&self, image: usize, registers: &[u64], stack: &[u8]) -> Option<u32> {
-        let (_, _, pointer) = begin(registers)?;
+    pub(crate) fn find(&self, image: usize, registers: &[u64], stack: &mut impl Words) -> Option<u32> {
         let alike = self.walks.get(&Self::start(image, registers)?)?;
-        let is_it = |reads: &Reads| reads.iter().all(|(address, found)| word(stack, pointer, *address) == *found);
+        let mut is_it = |reads: &Reads| reads.iter().all(|(address, found)| stack.word(*address) == *found);
         alike.iter().find(|(reads, _)| is_it(reads)).map(|(_, number)| *number)
     }
 
@@ -113,16 +130,21 @@ impl KnownWalks {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn begin(registers: &[u64]) -> Option<(UnwindRegsNative, u64, u64)> {
+fn begin(registers: &[u64]) -> Option<(UnwindRegsNative, u64)> {
     let &[_, _, frame, pointer, address] = registers else { return None };
-    (address != 0).then(|| (UnwindRegsNative::new(address, pointer, frame), address, pointer))
+    (address != 0).then(|| (UnwindRegsNative::new(address, pointer, frame), address))
 }
 
 #[cfg(target_arch = "aarch64")]
-fn begin(registers: &[u64]) -> Option<(UnwindRegsNative, u64, u64)> {
+fn begin(registers: &[u64]) -> Option<(UnwindRegsNative, u64)> {
     let &[frame, link, pointer, address] = registers else { return None };
     let own = UnwindRegsNative::new_with_ptr_auth_mask(ADDRESS, link, pointer, frame);
-    (address != 0).then_some((own, address, pointer))
+    (address != 0).then_some((own, address))
+}
+
+/// Where the stack begins.
+pub(crate) fn stack_pointer(registers: &[u64; N_REGISTERS]) -> u64 {
+    registers[N_REGISTERS - 2]
 }
 
 /// Bits of an address. Where compilers sign return addresses, the signature is above them. A program has longer addresses only
@@ -160,29 +182,31 @@ mod tests {
         let walker = Walker::new();
         let registers = [0, 0, 0x7000 + 16, 0x7000, 0xaaaa];
         let (mut reads, mut none) = (Reads::new(), Reads::new());
-        let addresses = walker.walk(&mut Cache::new(), &registers, &stack, &mut reads);
+        let copied = |stack: &[u8]| Copied(0x7000, stack.to_vec());
+        let addresses = walker.walk(&mut Cache::new(), &registers, &mut copied(&stack), &mut reads);
         assert_eq!(addresses, [0xaaaa, 0x1111, 0x2222]);
-        assert!(walker.walk(&mut Cache::new(), &[0; 5], &[], &mut none).is_empty());
-        assert_eq!(walker.walk(&mut Cache::new(), &[0, 0, 7, 9, 0xaaaa], &[1; 3], &mut none), [0xaaaa]);
+        assert!(walker.walk(&mut Cache::new(), &[0; 5], &mut copied(&[]), &mut none).is_empty());
+        let short = &mut Copied(9, vec![1_u8; 3]);
+        assert_eq!(walker.walk(&mut Cache::new(), &[0, 0, 7, 9, 0xaaaa], short, &mut none), [0xaaaa]);
         // It is known again with what it has read, whatever else lies there, and in that image.
         let mut known = KnownWalks::default();
         known.add(5, &registers, reads, 77);
         stack[0] = 9;
-        assert_eq!(known.find(5, &registers, &stack), Some(77));
-        assert_eq!(known.find(6, &registers, &stack), None);
-        assert_eq!(known.find(5, &[0, 0, 0x7000 + 24, 0x7000, 0xaaaa], &stack), None);
+        assert_eq!(known.find(5, &registers, &mut copied(&stack)), Some(77));
+        assert_eq!(known.find(6, &registers, &mut copied(&stack)), None);
+        assert_eq!(known.find(5, &[0, 0, 0x7000 + 24, 0x7000, 0xaaaa], &mut copied(&stack)), None);
         // The end of the copy was read, too: with more of it the walk would go on.
         stack.resize(8192, 0);
-        assert_eq!(known.find(5, &registers, &stack), None);
+        assert_eq!(known.find(5, &registers, &mut copied(&stack)), None);
         stack.truncate(64);
         stack[24] = 1;
-        assert_eq!(known.find(5, &registers, &stack), None);
+        assert_eq!(known.find(5, &registers, &mut copied(&stack)), None);
     }
 
     #[test]
     fn known_walks_have_a_bound() {
         let mut known = KnownWalks::default();
-        let find = |known: &KnownWalks, pointer| known.find(0, &[0, 0, 0, pointer, 1], &[]);
+        let find = |known: &KnownWalks, pointer| known.find(0, &[0, 0, 0, pointer, 1], &mut Copied(pointer, vec![]));
         for pointer in 1..10_000 {
             known.add(0, &[0, 0, 0, pointer, 1], Reads::new(), pointer as u32);
             assert!(known.walks.len() <= KnownWalks::MOST && find(&known, pointer) == Some(pointer as u32));

@@ -20,8 +20,8 @@ use super::clock::Clock;
 use super::numbers::ThreadNumbers;
 use crate::profile::State;
 use crate::rules::{LOOKED_FOR_NS, SLEEPER_NS};
-use ondeck_futex::maps;
-use ondeck_futex::process::{bytes, threads};
+use ondeck_futex::process::{bytes, syscall, threads};
+use ondeck_futex::{Sleepers, in_time, maps};
 use ondeck_record::layout::{NONE, kind};
 use ondeck_record::read::{ReadError, Reader, Waiter};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -130,8 +130,8 @@ pub(super) struct Holders {
     threads: HashMap<u32, Thread>,
     /// Where threads sleep that have waited for long, or that others have waited for.
     sleepers: HashMap<u32, Sleeper>,
-    /// The stacks of these.
-    stacks: Vec<Vec<u64>>,
+    /// The stacks of these, once one was looked at.
+    stacks: Option<Sleepers>,
     /// Threads that seem to wait since that time and have ended, and when that was asked.
     ended: Vec<(u32, u64)>,
     asked_at: u64,
@@ -282,14 +282,14 @@ impl Holders {
 
     fn find_sleeper(&mut self, pid: u32, thread: u32, now: u64) {
         const AGAIN_NS: u64 = 5_000_000_000;
-        const MOST: usize = 10_000;
-        let is_known = self.sleepers.get(&thread).is_some_and(|known| now.saturating_sub(known.at) < AGAIN_NS);
-        if !is_known
-            && self.stacks.len() < MOST
-            && let Some(addresses) = ondeck_futex::stack_of_sleeper(pid, self.numbers.here(thread))
-        {
-            self.sleepers.insert(thread, Sleeper { at: now, stack: self.stacks.len() as u32 });
-            self.stacks.push(addresses);
+        if self.sleepers.get(&thread).is_some_and(|known| now.saturating_sub(known.at) < AGAIN_NS) {
+            return;
+        }
+        let here = self.numbers.here(thread);
+        let Some(call) = syscall(pid, here) else { return };
+        let stacks = self.stacks.get_or_insert_with(|| Sleepers::new(pid));
+        if let Some(stack) = stacks.look(here, &call) {
+            self.sleepers.insert(thread, Sleeper { at: now, stack });
         }
     }
 
@@ -299,9 +299,10 @@ impl Holders {
     }
 
     /// The addresses of a stack with such a number.
-    pub(super) fn seen(&self, stack: u32) -> Option<&[u64]> {
+    pub(super) fn seen(&self, stack: u32) -> Option<Vec<u64>> {
         let number = (stack & Self::SEEN != 0).then_some(stack & !Self::SEEN)?;
-        self.stacks.get(number as usize).map(Vec::as_slice)
+        let addresses = self.stacks.as_ref()?.addresses(number);
+        Some(addresses.iter().copied().map(in_time::plain).collect())
     }
 
     /// Told from stacks of the recording.

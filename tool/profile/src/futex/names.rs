@@ -10,7 +10,7 @@ use crate::profile::{Condition, Lock, LockKind, Site, WaitKind};
 use crate::rules::HANG_NS;
 use crate::stacks::{Code, Stacks};
 use crate::symbols::Symbols;
-use ondeck_futex::{Wait, in_time};
+use ondeck_futex::{Sleepers, Wait, in_time};
 use std::collections::{BTreeMap, HashMap};
 
 /// Whether a wait is long enough to ask who has what it is for.
@@ -53,6 +53,8 @@ pub(super) struct Names<'a> {
     known: HashMap<u32, u32>,
     /// What sleepers have told that they wait for, by its address.
     pub(super) known_by_sleepers: HashMap<(usize, u64), Class>,
+    /// By the process.
+    pub(super) stacks_of_sleepers: HashMap<u32, Sleepers>,
 }
 
 impl<'a> Names<'a> {
@@ -63,6 +65,7 @@ impl<'a> Names<'a> {
             has_runtime,
             known: HashMap::new(),
             known_by_sleepers: HashMap::new(),
+            stacks_of_sleepers: HashMap::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use super::cells::Cells;
 use crate::collect::Run;
 use crate::profile::{Process, ProcessEnd};
 use crate::symbols::{Module, Source};
-use ondeck_futex::{Image, Tracer, Wait, in_time};
+use ondeck_futex::{Image, Wait, in_time};
 use std::collections::HashMap;
 
 /// What was told until an instant. It needs no tracer any more, so that [`Namer`](super::Namer) can make a profile of it
@@ -43,7 +43,7 @@ impl FutexSnapshot {
         let waiting: Vec<Wait> = tracer.waiting(now_ns).collect();
         let (mut modules, mut stacks) = (HashMap::new(), HashMap::new());
         for (image, numbers) in spots(&cells, &waiting) {
-            modules.entry(image).or_insert_with(|| modules_of(tracer, image));
+            modules.entry(image).or_insert_with(|| tracer.images().get(image).map_or_else(Vec::new, modules_of));
             for number in numbers {
                 stacks.entry(number).or_insert_with(|| tracer.stack(number).to_vec());
             }
@@ -90,15 +90,15 @@ fn spots(cells: &Cells, waiting: &[Wait]) -> Vec<(usize, Vec<u32>)> {
     of_cells.chain(waiting.iter().map(|wait| (wait.image, vec![wait.stack]))).collect()
 }
 
-fn modules_of(tracer: &Tracer, image: usize) -> Vec<Module> {
-    let modules = tracer.images().get(image).map_or(&[][..], |image| image.modules.as_slice());
+/// What is loaded, for who names functions: at addresses of [`in_time`].
+pub(crate) fn modules_of(image: &Image) -> Vec<Module> {
     let module = |module: &ondeck_futex::Module| {
         let ondeck_futex::Module { path, bias, start, end, build_id, file, number, .. } = module.clone();
         let [start, end] = [start, end].map(|address| in_time::address(address, number));
         let bias = bias.wrapping_add(in_time::address(0, number));
         Module { path, bias, start, end, build_id, source: file.map_or_else(Source::Nowhere, Source::Open) }
     };
-    modules.iter().map(module).collect()
+    image.modules.iter().map(module).collect()
 }
 
 impl FutexCollector {

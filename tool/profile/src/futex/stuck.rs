@@ -4,8 +4,8 @@ use super::names::{Names, is_long};
 use crate::collect::holders::{Activity, OWNER_OF_MUTEX, OWNER_OF_RWLOCK, Thread};
 use crate::kinds::WaitSubject;
 use crate::profile::{Lock, LockKind, Profile, State, Stuck, WaitObject};
-use ondeck_futex::process::bytes;
-use ondeck_futex::{Wait, in_time, stack_of_sleeper};
+use ondeck_futex::process::{bytes, syscall};
+use ondeck_futex::{Sleepers, Wait, in_time};
 use std::path::PathBuf;
 
 /// A thread that waits, before it is known which of a profile's locks it waits for.
@@ -49,10 +49,13 @@ impl Names<'_> {
         let holder = places.iter().find_map(owner);
         let doing = holder.and_then(|holder| Thread::new(&process, holder).doing());
         let (state, call) = doing.map(Activity::told).unwrap_or_default();
-        let addresses = holder.and_then(|holder| stack_of_sleeper(pid, holder));
-        let holder_stack = addresses.map(|addresses| {
-            let told = addresses.iter().map(|address| self.told.now(wait.image, *address)).collect::<Vec<u64>>();
-            self.walked(wait.image, &told)
+        let holder_stack = holder.and_then(|holder| {
+            let stacks = self.stacks_of_sleepers.entry(pid).or_insert_with(|| Sleepers::new(pid));
+            let stack = stacks.look(holder, &syscall(pid, holder)?)?;
+            let told =
+                stacks.addresses(stack).iter().map(|address| self.told.now(wait.image, in_time::plain(*address)));
+            let told = told.collect::<Vec<u64>>();
+            Some(self.walked(wait.image, &told))
         });
         let (process, thread, ns) = (wait.image as u32, wait.thread, wait.to_ns - wait.from_ns);
         let stack = Some(stack);

@@ -44,7 +44,7 @@ impl Recording {
         }
         let stack = self.place_of(waiter);
         let walked = || self.contents.stack(stack).unwrap_or_default();
-        self.holders.seen(stack).map_or_else(walked, <[u64]>::to_vec).first().copied().unwrap_or(1)
+        self.holders.seen(stack).unwrap_or_else(walked).first().copied().unwrap_or(1)
     }
 
     /// The waits that are still under way, by what they are for.
