@@ -16,6 +16,7 @@ mod looked_at;
 mod numbers;
 mod run;
 mod statistics;
+mod thread_times;
 
 use crate::profile::{LockKind, ProcessEnd, WaitKind};
 use crate::rules::{LONG_NS, LOOK_NS};
@@ -40,6 +41,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use thread_times::{RecordedWait, ThreadTimes};
 
 /// The recordings of a directory, read as they grow.
 pub struct Collector {
@@ -81,6 +83,8 @@ struct Recording {
     /// How locks are called in statistics, by number.
     labels: BTreeMap<u32, String>,
     holders: Holders,
+    /// What the threads of its process spend their time with, if no recording before it has them.
+    times: Option<ThreadTimes>,
     /// Threads that waited at the last look.
     waiters: Vec<Waiter>,
     ended: ProcessEnd,
@@ -228,12 +232,28 @@ impl Collector {
                 // What is wrong with it is found out when it is taken.
                 let _ = recording.look(now_ns(), Instant::now());
             }
+            self.look_at_threads();
             let gap = GAP.max(began.elapsed() * GAP_OF_LOOKS);
             let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(gap.min(left));
             if gap >= left {
                 return;
             }
+        }
+    }
+
+    /// Looks at what all threads of the processes do. A process may record from two sources at once, and its threads are the same.
+    fn look_at_threads(&mut self) {
+        let mut seen = BTreeSet::new();
+        for at in 0..self.recordings.len() {
+            let recording = &mut self.recordings[at];
+            let pid = recording.contents.about().pid;
+            if recording.is_closed || !recording.is_looked_at() || !seen.insert(pid) {
+                continue;
+            }
+            let mut times = recording.times.take().unwrap_or_else(|| ThreadTimes::new(pid));
+            times.look(|| self.recordings.iter_mut().flat_map(|other| other.waits_of(pid)).collect());
+            self.recordings[at].times = Some(times);
         }
     }
 
@@ -310,6 +330,7 @@ impl Recording {
             recent: BTreeMap::new(),
             labels: BTreeMap::new(),
             holders: Holders::default(),
+            times: None,
             waiters: Vec::new(),
             ended: ProcessEnd::Running,
             last_ns,
@@ -364,6 +385,7 @@ impl Recording {
         }
         self.is_closed = true;
         self.holders.close();
+        self.times.iter_mut().for_each(ThreadTimes::close);
         let pid = self.looked_at.as_ref().map(|process| process.pid);
         self.ended = match reader.has_exited()? {
             true => ProcessEnd::Exit,
@@ -372,6 +394,24 @@ impl Recording {
             false => ProcessEnd::Abruptly,
         };
         self.contents.keep(&self.locks, &self.waiters)
+    }
+
+    /// Whether the kernel here tells of its threads.
+    fn is_looked_at(&mut self) -> bool {
+        self.contents.reader().is_some_and(|reader| self.holders.process(reader).is_some())
+    }
+
+    /// The waits that are under way, if it is of that process.
+    fn waits_of(&mut self, pid: u32) -> Vec<RecordedWait> {
+        let is_of = !self.is_closed && self.contents.about().pid == pid;
+        let reader = self.contents.reader().filter(|_| is_of);
+        let waiters = reader.and_then(|reader| reader.waiters().ok()).unwrap_or_default();
+        let wait = |waiter: Waiter| RecordedWait {
+            thread: self.holders.here(waiter.thread),
+            address: waiter.address,
+            kind: waiter.kind,
+        };
+        waiters.into_iter().map(wait).collect()
     }
 
     /// Looks at the holders of locks that threads wait for. It was `now_ns` when that was asked.

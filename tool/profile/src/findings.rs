@@ -21,7 +21,7 @@ use crate::profile::{Condition, Profile, Stuck};
 use crate::words::FROM_KERNEL;
 use crate::wrappers::Tops;
 pub(crate) use classify::parts;
-use classify::{CauseShare, StuckTogether};
+use classify::{CauseShare, HiddenWait, StuckTogether};
 pub(crate) use word::lock_order;
 
 /// What a profile comes to.
@@ -47,6 +47,8 @@ struct Finding<'p> {
     /// Of all waiting, how much is for that lock; where it is about none, the part of the time that threads could run in which
     /// they waited.
     share: f64,
+    /// How long threads waited for that, in ns; 0 where it is about none.
+    ns: f64,
 }
 
 enum Kind<'p> {
@@ -63,6 +65,8 @@ enum Kind<'p> {
     Spins,
     /// A lock whose holders are not known.
     UnknownHolder,
+    /// Waiting for what is not recorded.
+    Hidden(HiddenWait),
     /// Locks that are taken in both orders.
     Order,
     /// No single lock matters.
@@ -97,6 +101,11 @@ pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Strin
 }
 
 impl Finding<'_> {
+    /// Whether it is about what was waited for.
+    fn is_waited_for(&self) -> bool {
+        self.is_of_a_lock() || matches!(self.kind, Kind::Hidden(_))
+    }
+
     /// Whether it says why a lock was waited for.
     fn is_of_a_lock(&self) -> bool {
         matches!(self.kind, Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder)

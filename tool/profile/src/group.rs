@@ -41,6 +41,9 @@ pub fn grouped(mut profile: Profile) -> Profile {
     for stuck in &mut profile.stuck {
         stuck.on = renumbered(stuck.on);
     }
+    for time in &mut profile.times {
+        time.on = time.on.map(renumbered);
+    }
     tell_all_apart(&mut profile);
     profile
 }

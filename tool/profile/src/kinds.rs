@@ -59,7 +59,7 @@ const ROWS: &[Row] = &[
     (Wait(Semaphore), Object(0), "sem_wait sem_timedwait sem_clockwait new_sem_"),
     (Wait(Join), Thread, "pthread_join pthread_timedjoin_np pthread_clockjoin thrd_join"),
     (Wait(Barrier), Object(4), "pthread_barrier_wait"),
-    (Wait(Once), Object(0), "pthread_once"),
+    (Wait(Once), Object(0), "pthread_once __cxa_guard_acquire"),
     // What only has a lock of its own inside the C library.
     (Lock(Mutex), Object(0), "malloc$ free$ calloc$ realloc$ cfree$"),
     // musl.

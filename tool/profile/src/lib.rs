@@ -6,11 +6,13 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `profile` | what a run told, as everything that is shown is formed of |
+//! | `thread_time` | where the time of all threads went |
 //! | `collect` | from recordings to a profile, or to statistics, while the program runs; its `account` is what is known of one lock |
 //! | `futex` | from what the kernel tells of futex calls to a profile |
 //! | `stacks` | frames and stacks with names, which both of these look up |
 //! | `sorting` | the order of locks, with names that tell them apart |
 //! | `kinds` | what a thread waits for, by the functions on its stack |
+//! | `libraries` | what locks inside of libraries' functions are |
 //! | `anonymous` | names for closures and lambdas that have none |
 //! | `group` | locks of one kind as one |
 //! | `circles` | locks that are taken in both orders |
@@ -37,6 +39,7 @@ mod futex;
 mod group;
 pub mod json;
 mod kinds;
+mod libraries;
 #[cfg(test)]
 mod made_up;
 mod names;
@@ -52,6 +55,7 @@ mod sorting;
 mod stacks;
 mod symbols;
 mod terminal;
+mod thread_time;
 mod words;
 mod wrappers;
 
@@ -69,4 +73,5 @@ pub use profile::{
 };
 pub use symbols::{Module, Symbols};
 pub use terminal::{SortColumn, sorted_table, table};
+pub use thread_time::{Doing, ThreadTime};
 pub use wrappers::busiest;

@@ -20,6 +20,7 @@ use crate::flamegraph::{self, class, described, frames, height, is_drawn};
 use crate::names::middle;
 use crate::profile::{Profile, State};
 use crate::rows::Side;
+use crate::thread_time;
 use crate::words;
 use crate::wrappers::Tops;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -78,7 +79,7 @@ pub fn page(profile: &Profile) -> String {
             (head(&title, &STYLES))
             body {
                 main {
-                    (header(profile, &title, &found))
+                    (header(profile, &tops, &title, &found))
                     (table::locks(profile, &tops, &detailed, found.locks.len()))
                     (lock_order::section(profile, &tops))
                     @if let Some(first) = first { (first) }
@@ -122,12 +123,13 @@ fn data(title: &str, graphs: &mut Graphs, detailed: &[usize]) -> Data {
 }
 
 /// The title, and what to do.
-fn header(profile: &Profile, title: &str, found: &Findings) -> Markup {
+fn header(profile: &Profile, tops: &Tops, title: &str, found: &Findings) -> Markup {
     html! {
         header {
             h1 { (title) }
             p.verdict { (prose(&found.verdict)) }
             @if let Some(command) = &found.command { (command_box(command)) }
+            @if let Some(times) = thread_time::sentence(profile, tops) { p { (times) } }
             @for (line, stack) in &found.stacks {
                 p { (plain(line)) }
                 pre { @for frame in profile.frames_of(*stack) { (plain(&frame.function)) "\n" } }

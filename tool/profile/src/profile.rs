@@ -13,6 +13,7 @@
 //! All counts and sums are estimates of the whole from samples, without bias: a sample stands for as much as it was
 //! unlikely to be taken.
 
+use crate::thread_time::ThreadTime;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::Path;
 
@@ -64,6 +65,9 @@ pub struct Profile {
     /// Locks that are taken in both orders, or in a circle. Empty unless that was asked for.
     #[serde(default)]
     pub order: Vec<LockOrder>,
+    /// Where the time of all threads went. Empty where nobody could look.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<ThreadTime>,
 }
 
 /// Locks that threads take in a circle: each while they have the one before. Threads that do so at once wait for each other

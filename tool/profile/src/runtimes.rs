@@ -56,6 +56,15 @@ const RUNTIMES: &[Runtime] = &[
                another one",
     },
     Runtime {
+        tasks: "Java's threads",
+        // What starts a virtual machine is called so in all its launchers.
+        marks: &[(".dynstr", "JLI_Launch")],
+        functions: &["JavaThread::", "JavaMain", "Unsafe_Park", "Parker::park"],
+        has_locks_of_threads: true,
+        note: "Java's own locks are not seen: its monitors (`synchronized`) and `java.util.concurrent.locks` are made of other waits. \
+               To see them, use a profiler of Java's, such as async-profiler:\nasprof -e lock -d 30 PID",
+    },
+    Runtime {
         tasks: "fibers",
         marks: &[(".dynstr", "5boost6fibers"), (".strtab", "5boost6fibers")],
         // Many programs have folly's fibers in them and do not use them.
@@ -148,6 +157,7 @@ mod tests {
             ("tokio::runtime::park::Inner::park", "tokio-console"),
             ("<async_executor::Executor as Drop>::drop", "async-executor"),
             ("boost::fibers::scheduler::dispatch()", "fibers"),
+            ("Parker::park(bool, long)", "asprof"),
         ] {
             let mut profile = made_up::server();
             assert_eq!((notes(&profile), of(&profile)), (Vec::new(), None));

@@ -3,6 +3,7 @@
 use crate::findings::{Findings, findings, lock_order, of_lock};
 use crate::names::{brief, lock_name, shown};
 use crate::profile::{Lock, LockKind, Profile, Site};
+use crate::thread_time;
 use crate::words::{
     conditions, kind, not_seen, nothing, other_locks, others, others_head, p99, percent, program, share, waited,
     waiting, warnings,
@@ -58,6 +59,9 @@ pub fn sorted_table(profile: &Profile, column: SortColumn, width: usize) -> Stri
     }
     if let Some(waiting) = waiting(profile) {
         text += &format!("\n{}", wrap("", &waiting, width));
+    }
+    if let Some(times) = thread_time::sentence(profile, &Tops::new(profile)) {
+        text += &format!("\n{}", wrap("", &times, width));
     }
     let listed = listed(profile, &found, column);
     if !listed.is_empty() {

@@ -3,11 +3,13 @@
 mod nestings;
 pub(super) mod parts;
 mod stacks;
+mod times;
 mod why;
 
 use super::account::{Account, Sites};
 use super::bypassed::BypassedProcesses;
 use super::looked_at::LookedAt;
+use super::thread_times::ThreadTimes;
 use super::{Collector, Kept, Recording, SNAPSHOT, Stack, meaning};
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::names;
@@ -15,6 +17,7 @@ use crate::profile::{Condition, Frame, Lock, LockKind, Origin, Process, ProcessE
 use crate::sorting::put_in_order;
 use crate::stacks::{Code, Stacks};
 use crate::symbols::{Module, Source, Symbols};
+use crate::thread_time::ThreadTime;
 use crate::wrappers::{READING, WRITING, is_below, top};
 use indexmap::IndexSet;
 use ondeck_kit::wording::counted_that;
@@ -35,11 +38,13 @@ impl Collector {
         let profile = self.build(now_ns, SampleRange::Snapshot(last.saturating_sub(self.run.started_ns)));
         for recording in &mut self.recordings {
             recording.recent.clear();
+            recording.times.iter_mut().for_each(|times| times.recent.clear());
         }
         profile
     }
 
     fn build(&mut self, now_ns: u64, since: SampleRange) -> Profile {
+        self.recordings.iter_mut().filter_map(|recording| recording.times.as_mut()).for_each(ThreadTimes::settle);
         let mut builder = Builder::new(&mut self.symbols, slice_ns(&self.recordings), since);
         let mut problems = self.unreadable.clone();
         if since == SampleRange::Start {
@@ -64,6 +69,7 @@ impl Collector {
             conditions: builder.conditions,
             stuck: builder.stuck,
             order: builder.order.sorted(),
+            times: builder.times,
             notes: problems,
             ..self.run.profile(self.run.started_ns.saturating_add(since.from()), now_ns)
         };
@@ -195,6 +201,8 @@ struct Builder<'a> {
     /// Threads that still wait; their locks are numbers of addresses.
     stuck: Vec<crate::profile::Stuck>,
     order: nestings::Orders,
+    /// Their locks are numbers of addresses.
+    times: Vec<ThreadTime>,
     /// Addresses whose locks are looked up at the end.
     addressed: IndexSet<(u32, u64)>,
 }
@@ -211,6 +219,7 @@ impl<'a> Builder<'a> {
             conditions: Vec::new(),
             stuck: Vec::new(),
             order: nestings::Orders::default(),
+            times: Vec::new(),
             addressed: IndexSet::new(),
         }
     }
@@ -262,6 +271,7 @@ impl<'a> Builder<'a> {
             }
         }
         self.add_stuck(&mut image)?;
+        self.add_times(&mut image);
         self.add_order(&mut image)
     }
 

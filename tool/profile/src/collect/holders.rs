@@ -11,7 +11,7 @@
 //! before it got the lock, and wait again just after it has released it.
 //!
 //! The kernel does not say of one instant whether a thread runs or only could. It says how long a thread has been kept from
-//! running until now ([`HolderSample::delay_ns`]). So of a hold in which the thread could run, as much counts as without a core as
+//! running until now ([`Thread::times`]). So of a hold in which the thread could run, as much counts as without a core as
 //! that has grown from its first look to the first one after it.
 
 mod thread;
@@ -280,6 +280,11 @@ impl Holders {
         }
     }
 
+    /// The number here of a thread of the recording.
+    pub(super) fn here(&mut self, thread: u32) -> u32 {
+        self.numbers.here(thread)
+    }
+
     fn find_sleeper(&mut self, pid: u32, thread: u32, now: u64) {
         const AGAIN_NS: u64 = 5_000_000_000;
         if self.sleepers.get(&thread).is_some_and(|known| now.saturating_sub(known.at) < AGAIN_NS) {
@@ -338,7 +343,7 @@ impl Holders {
 
     fn note_delay(&mut self, process: &Path, thread: u32, now: u64) {
         const MOST: usize = 4096;
-        let Some(delay) = self.ask(process, thread, Thread::delay_ns) else { return };
+        let Some([_, delay, _]) = self.ask(process, thread, Thread::times) else { return };
         let seen = self.delays.entry(thread).or_default();
         // A thread that is only followed is forgotten once it stays as it is.
         match seen.back() {
@@ -405,7 +410,7 @@ impl Holders {
 
     /// Where the kernel tells of the process. One that has another number here, as in a container, is not looked at, unless
     /// the recording was given that number.
-    fn process(&mut self, reader: &Reader) -> Option<PathBuf> {
+    pub(super) fn process(&mut self, reader: &Reader) -> Option<PathBuf> {
         let find = || {
             let process = PathBuf::from(format!("/proc/{}", reader.about.pid));
             let name = reader.path().file_name()?.to_string_lossy();
@@ -543,7 +548,7 @@ mod tests {
             }
             let thread = Thread::new(&process, number.load(Relaxed));
             assert_eq!(thread.doing(), Some(Activity::Computing));
-            assert!(thread.delay_ns().is_some());
+            assert!(thread.times().is_some());
             ends.store(true, Relaxed);
         });
         assert_eq!(Thread::new(&process, u32::MAX).doing(), None);

@@ -2,6 +2,7 @@
 
 mod causes;
 mod hangs;
+mod hidden;
 mod measures;
 
 use super::{Finding, Kind};
@@ -12,6 +13,7 @@ use crate::wrappers::Tops;
 pub(crate) use causes::parts;
 pub(super) use causes::{CauseKind, CauseShare, Chain, ChainEnd};
 pub(super) use hangs::StuckTogether;
+pub(super) use hidden::HiddenWait;
 
 /// All that was seen in a profile.
 pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
@@ -19,6 +21,7 @@ pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
     let matters = |(_, lock): &&(usize, &Lock)| measures::share(lock, profile) >= QUIET;
     let mut seen: Vec<Finding> =
         waited.iter().filter(matters).flat_map(|(index, lock)| of_lock(profile, tops, *index, lock)).collect();
+    let hidden = hidden::hidden(profile, tops);
     let share = measures::share_of_all(profile);
     // What has not happened yet comes before what holds nothing back.
     let has_order = waited.is_empty() && !profile.order.is_empty();
@@ -30,13 +33,17 @@ pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
         hangs::idle(profile, tops).map(Kind::Idle),
     ];
     let others = others.into_iter().chain([no_lock(profile).map(Kind::Wait)]).flatten();
-    seen.extend(others.map(|kind| Finding { kind, locks: Vec::new(), share }));
-    seen.extend(tries(profile).map(|(lock, n)| Finding { kind: Kind::Tries(n), locks: vec![lock], share }));
+    seen.extend(others.map(|kind| Finding { kind, locks: Vec::new(), share, ns: 0.0 }));
+    let of_hidden =
+        |wait: HiddenWait| Finding { locks: Vec::new(), share: wait.share, ns: wait.ns, kind: Kind::Hidden(wait) };
+    seen.extend(hidden.into_iter().map(of_hidden));
+    seen.extend(tries(profile).map(|(lock, n)| Finding { kind: Kind::Tries(n), locks: vec![lock], share, ns: 0.0 }));
     seen
 }
 
 fn of_lock<'p>(profile: &Profile, tops: &Tops, index: usize, lock: &Lock) -> Vec<Finding<'p>> {
-    let alone = |kind| vec![Finding { kind, locks: vec![index], share: share(profile, lock.wait_ns) }];
+    let (share, ns) = (share(profile, lock.wait_ns), lock.wait_ns);
+    let alone = |kind| vec![Finding { kind, locks: vec![index], share, ns }];
     match lock.kind {
         _ if profile.lock == FROM_KERNEL => alone(Kind::FromKernel),
         LockKind::Spin => alone(Kind::Spins),
@@ -48,10 +55,11 @@ fn of_lock<'p>(profile: &Profile, tops: &Tops, index: usize, lock: &Lock) -> Vec
 
 /// The causes of a lock's waiting, the largest first.
 pub(super) fn of_causes<'p>(profile: &Profile, tops: &Tops, index: usize) -> Vec<Finding<'p>> {
-    let share = share(profile, profile.locks[index].wait_ns);
+    let ns = profile.locks[index].wait_ns;
+    let share = share(profile, ns);
     let finding = |cause: CauseShare| {
         let locks = [index].into_iter().chain(cause.chain.links.iter().map(|(lock, _)| *lock)).collect();
-        Finding { kind: Kind::Cause(cause), locks, share }
+        Finding { kind: Kind::Cause(cause), locks, share, ns }
     };
     causes::causes(profile, tops, index).into_iter().map(finding).collect()
 }

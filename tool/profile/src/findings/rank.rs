@@ -9,7 +9,7 @@ const fn place(kind: &Kind<'_>) -> u32 {
     match kind {
         Kind::Deadlock(_) | Kind::HeldUp(_) => 0,
         Kind::Herd(_) => 1,
-        Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder => 2,
+        Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder | Kind::Hidden(_) => 2,
         Kind::Order | Kind::NoLock => 3,
         Kind::Idle(_) => 4,
         Kind::Tries(_) => 5,
@@ -24,17 +24,31 @@ pub(super) fn ranked(mut seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
     match seen.first().map(|first| &first.kind) {
         Some(Kind::Deadlock(_) | Kind::HeldUp(_) | Kind::Herd(_)) => seen.truncate(1),
         Some(Kind::Order | Kind::NoLock) => seen.truncate(2),
-        _ => return named(seen),
+        _ => return waited_for(seen),
     }
     seen
+}
+
+/// Recorded locks and others, those first that were waited for longest.
+fn waited_for(seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
+    let (mut hidden, recorded): (Vec<_>, Vec<_>) =
+        seen.into_iter().filter(Finding::is_waited_for).partition(|finding| matches!(finding.kind, Kind::Hidden(_)));
+    let first = |findings: &[Finding]| findings.first().map_or(0.0, |finding| finding.ns);
+    let (of_recorded, most) = (first(&recorded), first(&recorded).max(first(&hidden)));
+    hidden.retain(|finding| finding.ns >= MATTERS_BESIDE * most);
+    let n_before = hidden.iter().take_while(|finding| finding.ns > of_recorded).count();
+    let after = hidden.split_off(n_before);
+    let recorded = if of_recorded >= MATTERS_BESIDE * most { named(recorded) } else { Vec::new() };
+    hidden.into_iter().chain(recorded).chain(after).collect()
 }
 
 /// The locks that are named, with the first cause of each and a second one if it has nearly as much.
 fn named(seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
     let mut named: Vec<Finding> = Vec::new();
-    let (first, mut last, mut n_causes) = (seen[0].locks[0], usize::MAX, 0);
-    for finding in seen.into_iter().filter(Finding::is_of_a_lock) {
+    let (mut first, mut last, mut n_causes) = (None, usize::MAX, 0);
+    for finding in seen {
         let lock = finding.locks[0];
+        let first = *first.get_or_insert(lock);
         n_causes = if lock == last { n_causes + 1 } else { 1 };
         last = lock;
         let part = if let Kind::Cause(cause) = &finding.kind { cause.part } else { 1.0 };

@@ -1,6 +1,7 @@
 //! The third pass: findings as sentences. Only here are texts, and nothing is decided but how something is said.
 
 mod causes;
+mod hidden;
 pub(crate) mod lock_order;
 mod others;
 
@@ -8,8 +9,9 @@ use super::{Finding, Kind};
 use crate::Lock;
 use crate::names::{base, in_a_sentence, shown};
 use crate::profile::{Profile, Site, WaitObject};
-use crate::rules::QUIET;
+use crate::rules::{QUIET, WORTH_WINNING};
 use crate::runtimes;
+use crate::thread_time;
 use crate::words::{self, percent, waited, waits_on};
 use crate::wrappers::Tops;
 use ondeck_kit::wording::{counted, plain, run_time, whole_of};
@@ -19,13 +21,14 @@ use std::collections::BTreeMap;
 pub(super) fn verdict(profile: &Profile, tops: &Tops, findings: &[Finding<'_>]) -> (String, Option<String>) {
     let mut verdict = String::new();
     for finding in findings {
-        verdict += match finding.is_of_a_lock() {
+        verdict += match finding.is_waited_for() {
             _ if verdict.is_empty() => "",
             true => " Also: ",
             false => " ",
         };
         verdict += &sentence(profile, tops, finding);
     }
+    verdict += &prize(profile, tops, findings);
     let command = findings.iter().any(tries).then(|| trial(profile));
     if command.is_some() {
         verdict += match profile.is_stopped {
@@ -34,6 +37,13 @@ pub(super) fn verdict(profile: &Profile, tops: &Tops, findings: &[Finding<'_>]) 
         };
     }
     (verdict, command)
+}
+
+/// What could be won at most, if the first of them went away.
+fn prize(profile: &Profile, tops: &Tops, findings: &[Finding<'_>]) -> String {
+    let Some(first) = findings.first().filter(|first| first.is_waited_for()) else { return String::new() };
+    let bound = thread_time::bound(profile, tops, first.ns).filter(|bound| *bound >= WORTH_WINNING);
+    bound.map_or(String::new(), |bound| format!(" Without that waiting, it would be at most {bound:.1} times as fast."))
 }
 
 /// Whether ondeck's locks may help.
@@ -79,8 +89,9 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
             lock_name(lock())
         ),
         Kind::UnknownHolder => causes::unknown_holder(profile, lock()),
+        Kind::Hidden(wait) => hidden::sentence(profile, tops, wait),
         Kind::Order => lock_order::verdict(profile, tops),
-        Kind::NoLock => without_a_lock(profile, finding.share),
+        Kind::NoLock => without_a_lock(profile, tops, finding.share),
         Kind::Idle(idle) => others::idle(profile, tops, idle),
         Kind::Tries(n) => others::tries(profile, tops, lock(), *n),
         Kind::Wait(index) => others::no_lock(profile, tops, *index),
@@ -88,7 +99,7 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
 }
 
 /// Where no single lock matters. Threads waited for all of them in that part of the time that they could have run.
-fn without_a_lock(profile: &Profile, share: f64) -> String {
+fn without_a_lock(profile: &Profile, tops: &Tops, share: f64) -> String {
     let (n_locks, length) = (counted(profile.locks.len(), "lock"), run_time(profile.seconds));
     let waiting = format!("its threads waited {} of the time they could have run", percent(share));
     if let Some(runtime) = runtimes::of(profile) {
@@ -97,14 +108,19 @@ fn without_a_lock(profile: &Profile, share: f64) -> String {
             runtime.tasks
         );
     }
+    let rests_on = thread_time::rests_on(profile, tops);
     match () {
-        () if profile.locks.is_empty() && profile.conditions.is_empty() => words::without_locks(profile) + ".",
-        () if profile.locks.is_empty() => format!("No lock was waited for in {length}."),
+        () if profile.locks.is_empty() && profile.conditions.is_empty() => {
+            words::without_locks(profile) + "." + &rests_on
+        }
+        () if profile.locks.is_empty() => format!("No lock was waited for in {length}.{rests_on}"),
         () if waited(profile).is_empty() => {
             let acquisitions = whole_of(profile.locks.iter().map(|lock| lock.acquisitions).sum(), "acquisition");
-            format!("No lock holds this program back: no thread waited in {acquisitions} of {n_locks} in {length}.")
+            format!(
+                "No lock holds this program back: no thread waited in {acquisitions} of {n_locks} in {length}.{rests_on}"
+            )
         }
-        () if share < QUIET => format!("No lock holds this program back: {waiting}."),
+        () if share < QUIET => format!("No lock holds this program back: {waiting}.{rests_on}"),
         () => format!(
             "No single lock holds this program back, but {n_locks} together may: {waiting}. Lock less often, or give each \
              thread its own data."

@@ -63,6 +63,7 @@ const EXPECTED: &[(&str, WaitSubject, FutexOwner)] = &[
     ("pthread_barrier_wait main", Wait(Barrier), Object(4)),
     ("futex_wait_simple ___pthread_barrier_wait main", Wait(Barrier), Object(4)),
     ("pthread_once main", Wait(Once), Object(0)),
+    ("syscall@libc.so.6 __cxa_guard_acquire@libstdc++.so.6 config main", Wait(Once), Object(0)),
     ("__pthread_once_slow main", Wait(Once), Object(0)),
     ("__cnd_wait main", Wait(Condition), Object(40)),
     ("___sem_timedwait64 main", Wait(Semaphore), Object(0)),

@@ -17,22 +17,19 @@ impl Builder<'_> {
         if let Some(known) = image.stacks.get(&number) {
             return Ok(Some(*known));
         }
-        let seen = image.recording.holders.seen(number);
-        let seen = seen.map(|seen| seen.iter().map(|address| image.told(*address)).collect::<Vec<u64>>());
-        let is_walked = seen.is_none();
-        let addresses = seen.map_or_else(|| image.recording.contents.stack(number), Ok)?;
+        if let Some(seen) = image.recording.holders.seen(number) {
+            let known = self.seen(image, &seen);
+            image.stacks.extend(known.map(|known| (number, known)));
+            return Ok(known);
+        }
+        let addresses = image.recording.contents.stack(number)?;
         if addresses.is_empty() {
             return Ok(None);
         }
-        let mut frames = if is_walked { self.gone(image, addresses[0]) } else { Vec::new() };
+        let mut frames = self.gone(image, addresses[0]);
         let is_found = !frames.is_empty();
-        for (at, address) in addresses.iter().enumerate() {
-            frames.extend(self.stacks.frames_of(image.code(), *address));
-            if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {
-                frames.extend(self.stacks.jumper(image.code(), *reached, *caller));
-            }
-        }
-        if is_walked && !is_found && frames.iter().all(|frame| is_below(self.stacks.frame(*frame))) {
+        self.add_frames(image, &addresses, &mut frames);
+        if !is_found && frames.iter().all(|frame| is_below(self.stacks.frame(*frame))) {
             frames.insert(0, self.unknown(image, addresses[0]));
         }
         let known = self.stacks.stack(frames);
@@ -41,6 +38,23 @@ impl Builder<'_> {
             image.stacks.insert(number, known);
         }
         Ok(Some(known))
+    }
+
+    /// The number in the profile of a stack that was seen from outside; `None` of an empty one.
+    pub(super) fn seen(&mut self, image: &Image, addresses: &[u64]) -> Option<u32> {
+        let addresses: Vec<u64> = addresses.iter().map(|address| image.told(*address)).collect();
+        let mut frames = Vec::new();
+        self.add_frames(image, &addresses, &mut frames);
+        (!frames.is_empty()).then(|| self.stacks.stack(frames))
+    }
+
+    fn add_frames(&mut self, image: &Image, addresses: &[u64], frames: &mut Vec<u32>) {
+        for (at, address) in addresses.iter().enumerate() {
+            frames.extend(self.stacks.frames_of(image.code(), *address));
+            if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {
+                frames.extend(self.stacks.jumper(image.code(), *reached, *caller));
+            }
+        }
     }
 
     /// Finds what is called at the innermost return addresses of a lock's stacks, by those of its stacks that have the called

@@ -167,7 +167,7 @@ impl Builder<'_> {
     }
 
     /// The place of an address among those whose locks are looked up once all are known.
-    fn addressed(&mut self, process: u32, address: u64) -> WaitObject {
+    pub(super) fn addressed(&mut self, process: u32, address: u64) -> WaitObject {
         WaitObject::Lock(self.addressed.insert_full((process, address)).0 as u32)
     }
 
@@ -203,6 +203,11 @@ pub(super) fn resolve(profile: &mut Profile, addressed: &IndexSet<(u32, u64)>) {
     for cause in profile.locks.iter_mut().flat_map(|lock| &mut lock.causes) {
         if let Some(WaitObject::Lock(number)) = cause.other {
             cause.other = find(number);
+        }
+    }
+    for time in &mut profile.times {
+        if let Some(WaitObject::Lock(number)) = time.on {
+            time.on = find(number);
         }
     }
     profile.stuck.retain_mut(|stuck| match stuck.on {

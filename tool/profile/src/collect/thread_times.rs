@@ -1,0 +1,297 @@
+//! What all threads of a process spend their time with: looked at from outside, some dozens of times a second, at no cost to
+//! the threads.
+//!
+//! The kernel tells exactly how long a thread has run, and how long it could have run and had no core (`schedstat`). For the
+//! rest of its time it slept. What for, it says of one instant (`syscall`), and the recording says whether that is one of its
+//! waits. So the time that a thread slept is split as the looks are that found it asleep. Each counts as much as the time
+//! since the look before it.
+//!
+//! Looks take a hundredth of one core's time ([`LOOKS_TAKE`]): the more threads, the fewer looks. A thread that has not run
+//! since the last look still sleeps there, and is not asked again.
+
+use super::holders::{Activity, Thread};
+use ondeck_futex::process::threads;
+use ondeck_futex::{Sleepers, in_time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Of one core's time, looks take one part in so many.
+const LOOKS_TAKE: u32 = 100;
+/// Between two looks at least.
+const GAP: Duration = Duration::from_millis(9);
+
+/// What a thread spends time with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Spending {
+    Running,
+    NoCore,
+    /// A recorded wait, at that address and of that kind ([`ondeck_record::layout::kind`]).
+    Recorded(u64, u32),
+    /// It sleeps in the system call of that number, if it is in one; and the number of the stack.
+    Sleeping(Option<u32>, u32),
+    /// It slept only between looks.
+    Unseen,
+}
+
+/// A wait that is recorded as being under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordedWait {
+    /// The thread's number here.
+    pub(super) thread: u32,
+    pub(super) address: u64,
+    pub(super) kind: u32,
+}
+
+/// Times in ns, by what they were spent with.
+pub(super) type Times = BTreeMap<Spending, f64>;
+
+/// The threads of one process.
+#[derive(Debug, Default)]
+pub(super) struct ThreadTimes {
+    pid: u32,
+    process: PathBuf,
+    threads: BTreeMap<u32, Watched>,
+    /// Whether threads that are new have begun since the last look.
+    has_looked: bool,
+    /// Of the time before [`settle`](Self::settle), from the start and from the last snapshot.
+    pub(super) all: Times,
+    pub(super) recent: Times,
+    /// Once one was found asleep.
+    stacks: Option<Sleepers>,
+    due: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    /// Open if there is room for more.
+    files: Option<Thread>,
+    /// When its sums were settled, and at the last look.
+    first: Told,
+    last: Told,
+    /// Where it slept at the last look.
+    slept: Option<Spending>,
+    /// How much time the looks stand for that found it asleep.
+    asleep: Times,
+}
+
+/// A thread that is asleep.
+struct Sleeper {
+    thread: u32,
+    /// The number of the system call, and what the kernel says of it.
+    call: Option<u32>,
+    text: String,
+    /// How much time that stands for, in ns.
+    weight: f64,
+}
+
+/// What the kernel tells of a thread at an instant, in ns.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    at: Instant,
+    ran: u64,
+    delayed: u64,
+    /// How often it has been given a core.
+    turns: u64,
+}
+
+impl ThreadTimes {
+    pub(super) fn new(pid: u32) -> Self {
+        ThreadTimes { pid, process: format!("/proc/{pid}").into(), ..ThreadTimes::default() }
+    }
+
+    /// Looks at all threads, if it is time to. `recorded` tells the waits that are under way.
+    pub(super) fn look(&mut self, mut recorded: impl FnMut() -> Vec<RecordedWait>) {
+        let now = Instant::now();
+        if self.due.is_some_and(|due| now < due) {
+            return;
+        }
+        let began = own_time();
+        let alive: BTreeSet<u32> = threads(self.pid).into_iter().collect();
+        self.forget_all_but(&alive);
+        let waits = recorded();
+        let mut sleepers = Vec::new();
+        for thread in alive {
+            if let Some(sleeper) = self.look_at(thread) {
+                sleepers.push(sleeper);
+            }
+        }
+        // Who began to wait meanwhile is in one of both lists.
+        let later = if sleepers.is_empty() { Vec::new() } else { recorded() };
+        for sleeper in sleepers {
+            let wait = later.iter().chain(&waits).find(|wait| wait.thread == sleeper.thread);
+            let spending = match wait {
+                Some(wait) => Some(Spending::Recorded(wait.address, wait.kind)),
+                None => self.stack(&sleeper).map(|stack| Spending::Sleeping(sleeper.call, stack)),
+            };
+            // One that has gone on meanwhile counts at the next look.
+            let (Some(spending), Some(watched)) = (spending, self.threads.get_mut(&sleeper.thread)) else { continue };
+            watched.slept = Some(spending);
+            *watched.asleep.entry(spending).or_default() += sleeper.weight;
+        }
+        // The first reads what is loaded, which is done once.
+        let cost = if self.has_looked { own_time().saturating_sub(began) } else { Duration::ZERO };
+        self.due = Some(now + GAP.max(cost * LOOKS_TAKE));
+        self.has_looked = true;
+    }
+
+    /// Looks at one thread. The answer is one that is asleep and was not yet at the last look.
+    fn look_at(&mut self, thread: u32) -> Option<Sleeper> {
+        let known = self.threads.get_mut(&thread);
+        let is_new = known.is_none();
+        let kept = known.as_ref().and_then(|known| known.files.as_ref());
+        let opened = kept.is_none().then(|| Thread::new(&self.process, thread));
+        let files = kept.or(opened.as_ref())?;
+        let ((doing, text), told) = (files.doing_with_text()?, Told::of(files)?);
+        let watched = match known {
+            Some(known) => known,
+            None => {
+                // One that began since the last look has done in that time all that it has done.
+                let first = if self.has_looked { told.at_birth() } else { told };
+                let files = opened.and_then(|mut files| files.keep().then_some(files));
+                self.threads.entry(thread).or_insert(Watched {
+                    files,
+                    first,
+                    last: told,
+                    slept: None,
+                    asleep: Times::new(),
+                })
+            }
+        };
+        let weight = told.at.duration_since(watched.last.at).as_nanos() as f64;
+        let has_slept_on = !is_new && told.turns == watched.last.turns && told.ran == watched.last.ran;
+        watched.last = told;
+        let slept = watched.slept.take().filter(|_| has_slept_on);
+        let Activity::Blocked(call) = doing else { return None };
+        let Some(spending) = slept else { return Some(Sleeper { thread, call, text, weight }) };
+        *watched.asleep.entry(spending).or_default() += weight;
+        watched.slept = slept;
+        None
+    }
+
+    fn stack(&mut self, sleeper: &Sleeper) -> Option<u32> {
+        let stacks = self.stacks.get_or_insert_with(|| Sleepers::new(self.pid));
+        stacks.look(sleeper.thread, &sleeper.text)
+    }
+
+    /// The addresses of a stack.
+    pub(super) fn addresses(&self, stack: u32) -> Vec<u64> {
+        let stacks = self.stacks.iter().flat_map(|stacks| stacks.addresses(stack));
+        stacks.copied().map(in_time::plain).collect()
+    }
+
+    fn forget_all_but(&mut self, alive: &BTreeSet<u32>) {
+        let gone: Vec<u32> = self.threads.keys().filter(|thread| !alive.contains(thread)).copied().collect();
+        for thread in gone {
+            let watched = self.threads.remove(&thread);
+            watched.into_iter().for_each(|mut watched| self.add(watched.settle()));
+        }
+    }
+
+    /// Adds up what was seen until now.
+    pub(super) fn settle(&mut self) {
+        let times: Vec<Times> = self.threads.values_mut().map(Watched::settle).collect();
+        times.into_iter().for_each(|times| self.add(times));
+    }
+
+    fn add(&mut self, times: Times) {
+        for (spending, ns) in times {
+            *self.all.entry(spending).or_default() += ns;
+            *self.recent.entry(spending).or_default() += ns;
+        }
+    }
+
+    /// The process is gone.
+    pub(super) fn close(&mut self) {
+        self.settle();
+        self.threads.clear();
+    }
+}
+
+impl Watched {
+    /// What it spent its time with since the last call.
+    fn settle(&mut self) -> Times {
+        let (first, last) = (self.first, self.last);
+        self.first = last;
+        let seen = std::mem::take(&mut self.asleep);
+        let life = last.at.saturating_duration_since(first.at).as_nanos() as f64;
+        let ran = (last.ran.saturating_sub(first.ran) as f64).min(life);
+        let delayed = (last.delayed.saturating_sub(first.delayed) as f64).min(life - ran);
+        let asleep = life - ran - delayed;
+        let whole: f64 = seen.values().sum();
+        let mut times = Times::from([(Spending::Running, ran), (Spending::NoCore, delayed)]);
+        match whole > 0.0 {
+            true => times.extend(seen.into_iter().map(|(spending, weight)| (spending, weight / whole * asleep))),
+            false => _ = times.insert(Spending::Unseen, asleep),
+        }
+        times.retain(|_, ns| *ns > 0.0);
+        times
+    }
+}
+
+impl Told {
+    fn of(files: &Thread) -> Option<Self> {
+        let [ran, delayed, turns] = files.times()?;
+        Some(Told { at: Instant::now(), ran, delayed, turns })
+    }
+
+    /// The latest time at which it can have begun.
+    fn at_birth(self) -> Self {
+        let life = Duration::from_nanos(self.ran.saturating_add(self.delayed));
+        Told { at: self.at.checked_sub(life).unwrap_or(self.at), ran: 0, delayed: 0, turns: 0 }
+    }
+}
+
+/// How long this thread has run.
+fn own_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(start: Instant, at: u64, ran: u64, delayed: u64, turns: u64) -> Told {
+        Told { at: start + Duration::from_nanos(at), ran, delayed, turns }
+    }
+
+    #[test]
+    fn a_threads_time_is_what_the_kernel_tells_and_sleep_is_split_by_looks() {
+        let start = Instant::now();
+        let (futex, read) = (Spending::Sleeping(Some(202), 1), Spending::Sleeping(Some(0), 0));
+        let asleep = Times::from([(futex, 3.0), (read, 1.0)]);
+        let (first, last) = (told(start, 0, 100, 10, 1), told(start, 1000, 500, 110, 9));
+        let mut watched = Watched { files: None, first, last, slept: None, asleep };
+        let expected = [(Spending::Running, 400.0), (Spending::NoCore, 100.0), (read, 125.0), (futex, 375.0)];
+        assert_eq!(watched.settle(), Times::from(expected));
+        assert_eq!(watched.settle(), Times::new(), "it begins anew");
+        watched.last = told(start, 2000, 600, 110, 9);
+        assert_eq!(watched.settle(), Times::from([(Spending::Running, 100.0), (Spending::Unseen, 900.0)]));
+    }
+
+    #[test]
+    fn times_add_up_to_the_lives_of_all_threads() {
+        let (go, end) = std::sync::mpsc::channel::<()>();
+        let sleeper = std::thread::spawn(move || end.recv().is_err());
+        let mut times = ThreadTimes::new(std::process::id());
+        let began = Instant::now();
+        let n_looks = |times: &ThreadTimes| times.threads.values().filter(|watched| !watched.asleep.is_empty()).count();
+        while n_looks(&times) == 0 || began.elapsed() < Duration::from_millis(60) {
+            times.look(Vec::new);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let life = |watched: &Watched| watched.last.at.duration_since(watched.first.at).as_nanos() as f64;
+        let lives: f64 = times.threads.values().map(life).sum();
+        times.settle();
+        let sum: f64 = times.all.values().sum();
+        assert!((sum - lives).abs() < 0.001 * lives, "{:?} {lives}", times.all);
+        let in_futex = |spending: &Spending| match spending {
+            Spending::Sleeping(Some(202), stack) => times.addresses(*stack).len() > 1,
+            _ => false,
+        };
+        assert!(times.all.keys().any(in_futex), "{:?}", times.all);
+        drop(go);
+        assert!(sleeper.join().unwrap());
+    }
+}

@@ -1,0 +1,239 @@
+//! Where the time of all threads went: each second of each thread is on a core, or wants one, or waits for something.
+//!
+//! The parts add up to the time that the threads lived. What a thread sleeps in is known by what is recorded, by its system call,
+//! and by its stack: `kinds` says what such a stack waits for.
+
+use crate::kinds::{self, WaitSubject};
+use crate::profile::{LockKind, Profile, WaitKind, WaitObject};
+use crate::rules::{MOSTLY, WORTH_A_SENTENCE};
+use crate::wrappers::Tops;
+use ondeck_kit::wording::{duration_ns, list, percent};
+use serde::{Deserialize, Serialize};
+
+/// A part of the time of all threads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadTime {
+    /// Index of the process in [`Profile::processes`].
+    pub process: u32,
+    /// What the threads did.
+    pub doing: Doing,
+    /// What they waited for, of [`Doing::Recorded`], if it is among those of the profile.
+    pub on: Option<WaitObject>,
+    /// The system call in which they slept, of [`Doing::Sleeping`]; empty if in none.
+    pub call: String,
+    /// Where they slept, as an index in [`Profile::stacks`], if that is known.
+    pub stack: Option<u32>,
+    /// How long, in ns, all together.
+    pub ns: f64,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doing {
+    /// It runs.
+    Running,
+    /// It could run, and has no core.
+    NoCore,
+    /// A recorded wait.
+    Recorded,
+    /// It sleeps, and that is no wait that is recorded.
+    Sleeping,
+    /// It slept between two looks.
+    #[default]
+    Unseen,
+}
+
+/// What a part of the time is, as far as the same is said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Running,
+    NoCore,
+    /// Waiting for recorded locks.
+    Locks,
+    /// Waiting for others.
+    OtherLocks,
+    /// Waiting for locks of files.
+    FileLocks,
+    /// In other system calls.
+    Calls,
+    /// Until a time.
+    Asleep,
+    /// For something to do, or for others to have done it.
+    Work,
+    Unknown,
+}
+
+impl Kind {
+    const fn words(self) -> &'static str {
+        match self {
+            Kind::Running => "on a core",
+            Kind::NoCore => "ready without a core",
+            Kind::Locks => "waiting for recorded locks",
+            Kind::OtherLocks => "waiting for other locks",
+            Kind::FileLocks => "waiting for locks of files",
+            Kind::Calls => "in system calls that take time",
+            Kind::Asleep => "asleep until a time",
+            Kind::Work => "waiting for work",
+            Kind::Unknown => "not known",
+        }
+    }
+}
+
+/// System calls in which threads wait for something to do.
+const WORK: &str = "epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect6 accept accept4 pause wait4 waitid io_getevents \
+    io_uring_enter rt_sigtimedwait rt_sigsuspend msgrcv semop semtimedop recvfrom recvmsg recvmmsg";
+/// Those that last until a time.
+const ASLEEP: &str = "nanosleep clock_nanosleep";
+/// Those that wait for locks of files. Of `fcntl`, nothing else waits.
+const FILE_LOCKS: &str = "flock fcntl";
+
+/// What a part of a profile's time is.
+pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> Kind {
+    let is_in = |calls: &str| calls.split_whitespace().any(|call| call == time.call);
+    match time.doing {
+        Doing::Running => Kind::Running,
+        Doing::NoCore => Kind::NoCore,
+        Doing::Recorded => match time.on {
+            Some(WaitObject::Lock(_)) => Kind::Locks,
+            Some(WaitObject::Condition(at)) if is_once(profile, at) => Kind::Locks,
+            _ => Kind::Work,
+        },
+        Doing::Unseen => Kind::Unknown,
+        Doing::Sleeping if is_in(FILE_LOCKS) => Kind::FileLocks,
+        Doing::Sleeping if is_in(ASLEEP) => Kind::Asleep,
+        Doing::Sleeping if is_in(WORK) => Kind::Work,
+        Doing::Sleeping if time.call == "futex" => of_futex(profile, tops, time.stack),
+        Doing::Sleeping => Kind::Calls,
+    }
+}
+
+fn is_once(profile: &Profile, condition: u32) -> bool {
+    profile.conditions.get(condition as usize).is_some_and(|one| one.kind == WaitKind::Once)
+}
+
+fn of_futex(profile: &Profile, tops: &Tops, stack: Option<u32>) -> Kind {
+    let Some(stack) = stack else { return Kind::Unknown };
+    let frames = || tops.stack(stack).map(|number| (&profile.frames[number as usize], tops.brief(number)));
+    // A wait that the recorder had not yet noted.
+    let is_recorded = frames().any(|(frame, _)| frame.module.starts_with("libondeck_pthread"));
+    match kinds::classify(frames()).meaning {
+        WaitSubject::Lock(LockKind::Unknown) => Kind::Unknown,
+        WaitSubject::Lock(_) if is_recorded => Kind::Locks,
+        WaitSubject::Lock(_) | WaitSubject::Wait(WaitKind::Once) => Kind::OtherLocks,
+        WaitSubject::Wait(_) => Kind::Work,
+    }
+}
+
+/// The parts of all threads' time, the largest first; empty where nobody has looked.
+pub(crate) fn parts(profile: &Profile, tops: &Tops) -> Vec<(Kind, f64)> {
+    let mut parts: Vec<(Kind, f64)> = Vec::new();
+    for time in &profile.times {
+        let kind = kind(profile, tops, time);
+        match parts.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, ns)) => *ns += time.ns,
+            None => parts.push((kind, time.ns)),
+        }
+    }
+    parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+    parts
+}
+
+/// The time in which threads had something to do.
+pub(crate) fn busy_ns(profile: &Profile, tops: &Tops) -> f64 {
+    let is_idle = |kind: Kind| matches!(kind, Kind::Work | Kind::Asleep);
+    parts(profile, tops).into_iter().filter(|(kind, _)| !is_idle(*kind)).map(|(_, ns)| ns).sum()
+}
+
+/// All parts in one sentence; `None` where nobody has looked.
+pub(crate) fn sentence(profile: &Profile, tops: &Tops) -> Option<String> {
+    /// Less is not worth a word.
+    const LEAST: f64 = 0.005;
+    let parts = parts(profile, tops);
+    let all: f64 = parts.iter().map(|(_, ns)| ns).sum();
+    let words = parts.iter().filter(|(_, ns)| *ns >= LEAST * all);
+    let words: Vec<String> = words.map(|(kind, ns)| format!("{} {}", percent(ns / all), kind.words())).collect();
+    (all > 0.0).then(|| format!("The time of all threads, {}: {}.", duration_ns(all), list(&words)))
+}
+
+/// What it rests on that no lock is found: a sentence with a space before it, where somebody has looked.
+pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
+    let parts = parts(profile, tops);
+    let all: f64 = parts.iter().map(|(_, ns)| ns).sum();
+    let of = |wanted: Kind| parts.iter().filter(|(kind, _)| *kind == wanted).map(|(_, ns)| ns).sum::<f64>();
+    if all <= 0.0 {
+        return String::new();
+    }
+    let largest = parts.iter().take(2).filter(|(_, ns)| *ns >= WORTH_A_SENTENCE * all);
+    let largest: Vec<String> = largest.map(|(kind, ns)| format!("{} {}", percent(ns / all), kind.words())).collect();
+    let busy_ns = busy_ns(profile, tops);
+    let unknown = of(Kind::Unknown) / busy_ns;
+    let mut text = format!(" The time of its threads: {}.", list(&largest));
+    if unknown >= WORTH_A_SENTENCE {
+        text += &format!(" What they waited for is not known in {} of the time they were busy.", percent(unknown));
+    }
+    if of(Kind::Running) + of(Kind::NoCore) >= MOSTLY * busy_ns {
+        text += " A spin lock of its own would look like computing.";
+    }
+    text
+}
+
+/// So many times as fast as it is the program would be at most, if its threads did not wait for so long: as far as they have
+/// cores, and something to do. `None` where nobody has looked.
+pub(crate) fn bound(profile: &Profile, tops: &Tops, waits_ns: f64) -> Option<f64> {
+    let busy_ns = busy_ns(profile, tops);
+    let running = parts(profile, tops).into_iter().find(|(kind, _)| *kind == Kind::Running);
+    let running_ns = running.map_or(0.0, |(_, ns)| ns);
+    let of_cores = profile.seconds * 1e9 * f64::from(profile.cores.max(1)) / running_ns;
+    let of_waits = busy_ns / (busy_ns - waits_ns).max(1.0);
+    (running_ns > 0.0).then_some(of_waits.min(of_cores).max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up;
+
+    fn time(doing: Doing, call: &str, seconds: f64) -> ThreadTime {
+        ThreadTime { doing, call: call.to_owned(), ns: seconds * 1e9, ..ThreadTime::default() }
+    }
+
+    #[test]
+    fn all_time_is_told_and_no_lock_is_said_only_with_what_that_rests_on() {
+        let mut profile = made_up::calm();
+        assert_eq!(sentence(&profile, &Tops::new(&profile)), None);
+        assert_eq!(rests_on(&profile, &Tops::new(&profile)), "");
+        profile.times = vec![
+            time(Doing::Running, "", 6.0),
+            time(Doing::NoCore, "", 1.0),
+            time(Doing::Sleeping, "epoll_wait", 2.0),
+            time(Doing::Sleeping, "flock", 0.5),
+            time(Doing::Sleeping, "fdatasync", 0.5),
+            time(Doing::Sleeping, "clock_nanosleep", 0.01),
+        ];
+        let tops = Tops::new(&profile);
+        let told = sentence(&profile, &tops).unwrap();
+        let expected = "The time of all threads, 10.0 s: 60 % on a core, 20 % waiting for work, 10 % ready without a core, 5.0 % \
+            waiting for locks of files and 5.0 % in system calls that take time.";
+        assert_eq!(told, expected);
+        let expected = " The time of its threads: 60 % on a core and 20 % waiting for work. A spin lock of its own would look \
+            like computing.";
+        assert_eq!(rests_on(&profile, &tops), expected);
+        profile.times.push(time(Doing::Unseen, "", 4.0));
+        let told = rests_on(&profile, &Tops::new(&profile));
+        assert!(told.contains("is not known in 33 % of the time") && !told.contains("spin lock"), "{told}");
+    }
+
+    #[test]
+    fn what_can_be_won_ends_at_the_waits_and_at_the_cores() {
+        let mut profile = Profile { seconds: 4.0, cores: 2, ..Profile::default() };
+        assert_eq!(bound(&profile, &Tops::new(&profile), 1e9), None);
+        let idle = time(Doing::Sleeping, "poll", 100.0);
+        let waits = time(Doing::Sleeping, "flock", 3.0);
+        profile.times = vec![time(Doing::Running, "", 1.0), idle, waits];
+        let bound = |ns: f64, profile: &Profile| bound(profile, &Tops::new(profile), ns);
+        assert_eq!(bound(2e9, &profile), Some(2.0), "half of what threads were busy with");
+        assert_eq!(bound(9e9, &profile), Some(8.0), "all cores run all the time");
+        assert_eq!(bound(0.0, &profile), Some(1.0));
+    }
+}
