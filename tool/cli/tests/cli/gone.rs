@@ -28,7 +28,7 @@ fn a_container_that_has_ended_leaves_its_names() {
     if !may_trace() || !has("unshare") {
         return;
     }
-    let profile = profile_of(&["--futex", "--", "unshare", "--mount", &compiled("turns.c", &[]), "40"]);
+    let profile = profile_of(&["--futex", "--", "unshare", "--mount", &compiled("in_turn.c", &[]), "40"]);
     assert_named(&profile);
     assert!(profile.conditions.iter().any(|one| one.kind == WaitKind::Semaphore), "{:?}", profile.conditions);
     assert_eq!(profile.notes.len(), 1, "{:?}", profile.notes);
@@ -43,7 +43,7 @@ fn waits_in_a_stripped_c_library_are_no_locks() {
     let scratch = Scratch::new();
     let (json, ondeck) = (scratch.path("profile.json"), env!("CARGO_BIN_EXE_ondeck"));
     for flags in [&["-O1"][..], &["-O1", "-fno-plt"], &["-O1", "-fcf-protection=none", "-Wl,-z,lazy"]] {
-        let program = compiled("turns.c", flags);
+        let program = compiled("in_turn.c", flags);
         let script = "mkdir -p /usr/lib/debug; mount -t tmpfs none /usr/lib/debug; HOME=/none exec \"$@\"";
         let words = ["sh", ondeck, "profile", "--futex", "-o", &json, "--", &program, "40"];
         let status = Command::new("unshare").args(["--mount", "sh", "-c", script]).args(words).status().unwrap();
@@ -61,14 +61,14 @@ fn a_program_that_was_replaced_while_it_runs_has_its_own_names() {
         return;
     }
     let scratch = Scratch::new();
-    let program = own_copy(&scratch, &compiled("turns.c", &[]));
+    let program = own_copy(&scratch, &compiled("in_turn.c", &[]));
     let guest = guest(&program, &["100000"]);
     std::fs::remove_file(&program).unwrap();
     for _ in ["deleted", "replaced"] {
         let profile = profile_of(&["--pid", &guest.pid().to_string(), "--for", "300ms"]);
         assert_named(&profile);
         assert_eq!((profile.processes[0].program.as_str(), profile.notes.len()), (&*program, 2), "{:?}", profile.notes);
-        own_copy(&scratch, &compiled("turns.c", &["-DOTHER"]));
+        own_copy(&scratch, &compiled("in_turn.c", &["-DOTHER"]));
     }
 }
 
@@ -103,7 +103,7 @@ fn a_process_whose_first_thread_has_ended_has_names() {
     if !may_trace() {
         return;
     }
-    let program = compiled("turns.c", &[]);
+    let program = compiled("in_turn.c", &[]);
     let guest = guest(&program, &["100000", "ends"]);
     let (profile, run) = profiled(&["--pid", &guest.pid().to_string(), "--for", "300ms"]);
     assert_eq!((run.code, profile.processes[0].program.as_str()), (Some(0), &*program), "{}", run.stderr);
@@ -128,10 +128,10 @@ fn a_recorded_program_without_a_build_id_that_was_replaced_has_no_names_of_the_n
     let scratch = Scratch::new();
     for id in ["none", "sha1"] {
         let id = format!("-Wl,--build-id={id}");
-        let program = own_copy(&scratch, &compiled("turns.c", &[&id]));
+        let program = own_copy(&scratch, &compiled("in_turn.c", &[&id]));
         let other = scratch.path("other");
-        std::fs::copy(compiled("turns.c", &[&id, "-DOTHER"]), &other).unwrap();
-        has_names("turns", &program, false, &[&program, "40", "is replaced by", &other]);
+        std::fs::copy(compiled("in_turn.c", &[&id, "-DOTHER"]), &other).unwrap();
+        has_names("in_turn", &program, false, &[&program, "40", "is replaced by", &other]);
     }
 }
 

@@ -27,8 +27,9 @@ fn rust(workshop: &Workshop, flags: &[&str]) -> [String; 7] {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let locks = workshop.path("lock_api-0.5.0/src/mutex.rs");
     std::fs::create_dir_all(locks.parent().unwrap()).unwrap();
-    std::fs::write(locks, include_str!("culprits_locks.rust")).unwrap();
-    let program = compile(workshop, &rustc, "app.rs", include_str!("culprits.rust"), flags);
+    std::fs::write(locks, include_str!("../../../../../proof/testprograms/known/released_locks.rs")).unwrap();
+    let program =
+        compile(workshop, &rustc, "app.rs", include_str!("../../../../../proof/testprograms/known/released.rs"), flags);
     culprits(&mut workshop.symbols(), &workshop.run(&program, &[]), NAMES)
 }
 
@@ -100,7 +101,13 @@ fn rust_without_debug_information() {
 fn cpp(flags: &[&str]) -> [String; 5] {
     let workshop = Workshop::new();
     let flags = [flags, &["-std=c++17", "-pthread"]].concat();
-    let program: &Path = &compile(&workshop, "g++", "app.cc", include_str!("culprits.cc"), &flags);
+    let program: &Path = &compile(
+        &workshop,
+        "g++",
+        "app.cc",
+        include_str!("../../../../../proof/testprograms/known/released.cpp"),
+        &flags,
+    );
     culprits(&mut workshop.symbols(), &workshop.run(program, &[]), ["inlined", "closure", "generic", "trait", "thread"])
 }
 

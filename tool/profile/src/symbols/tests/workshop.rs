@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub(super) const C: &str = include_str!("program.c");
-pub(super) const LIBRARY: &str = include_str!("library.c");
-pub(super) const CPP: &str = include_str!("program.cc");
-pub(super) const RUST: &str = include_str!("program.rust");
+pub(super) const C: &str = include_str!("../../../../../proof/testprograms/known/places.c");
+pub(super) const LIBRARY: &str = include_str!("../../../../../proof/testprograms/known/places_lib.c");
+pub(super) const CPP: &str = include_str!("../../../../../proof/testprograms/known/places.cpp");
+pub(super) const RUST: &str = include_str!("../../../../../proof/testprograms/known/places.rs");
 
 pub(super) struct Workshop(tempfile::TempDir);
 
