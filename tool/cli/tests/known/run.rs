@@ -34,6 +34,7 @@ fn made(name: &str) -> String {
         let standard = if source.ends_with(".cpp") { "-std=gnu++17" } else { "-std=gnu17" };
         compiled(source, &[&["-O2", standard, "-Wall", "-Wextra", "-Werror"], flags].concat())
     };
+    let defined = |name: &str, file: &str| format!("-D{name}=\"{file}\"");
     let stripped = ["-g0", "-s", "-fomit-frame-pointer", "-Wl,--build-id"];
     match name {
         "cpp" | "several" | "templates" | "waits" => gcc(&format!("{name}.cpp"), &[]),
@@ -41,9 +42,10 @@ fn made(name: &str) -> String {
         "generics+v0" => compiled("generics.rs", &["-O", "-Csymbol-mangling-version=v0"]),
         "stripped" => gcc("stripped.c", &stripped),
         "stripped+fixed" => gcc("stripped.c", &[&stripped[..], &["-fno-pie", "-no-pie"]].concat()),
+        "children" => gcc("children.c", &[&defined("RETURNED", &made("returned"))]),
         "opened" => {
             let [own, closed] = opened_libraries();
-            gcc("opened.c", &[&format!("-DLIBRARY=\"{own}\""), &format!("-DCLOSED_LIBRARY=\"{closed}\""), "-ldl"])
+            gcc("opened.c", &[&defined("LIBRARY", &own), &defined("CLOSED_LIBRARY", &closed), "-ldl"])
         }
         plain => gcc(&format!("{plain}.c"), &[]),
     }
