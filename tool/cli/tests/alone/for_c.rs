@@ -3,8 +3,8 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::alone;
-use crate::support::programs::{compiled, library, recorded};
-use crate::support::{built, ondeck};
+use crate::support::ondeck;
+use crate::support::programs::{built, compiled, library, recorded};
 use ondeck_profile::{Lock, Profile, busiest};
 
 const ROUNDS: f64 = 20.0;
@@ -22,7 +22,7 @@ fn is_near(what: &str, found: f64, expected: f64) {
 #[test]
 fn ondecks_locks_in_cpp_are_recorded_as_pthreads_are() {
     let _cores = alone();
-    let built = built("capi", &["--package", "ondeck-capi"]);
+    let built = built("../../crates/capi", &["--package", "ondeck-capi"]);
     let [shared, archive] = ["libondeck_c.so", "libondeck_c.a"].map(|name| built.join(name).display().to_string());
     // A static program has no library preloaded, and tables for walking stacks only if the linker is told so.
     for (from, flags) in [(&shared, &[][..]), (&archive, &[]), (&archive, &["-static", "-Wl,--eh-frame-hdr"])] {

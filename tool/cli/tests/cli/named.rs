@@ -1,8 +1,7 @@
 //! Names that programs give their locks: thousands of one name are one row, in a child too.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::support::programs::{compiled, recorded, recording_of};
-use crate::support::recording_example;
+use crate::support::programs::{compiled, recorded, recording_example, recording_of};
 use ondeck_profile::{Dropped, Lock, Profile};
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! The programs in `proof/testprograms/known`, and what is told of their runs.
 
-pub(crate) use super::library::library;
+pub(crate) use super::library::{built, library};
 use super::{Run, Scratch, ondeck};
 use ondeck_profile::Profile;
 use std::collections::HashMap;
@@ -135,4 +135,10 @@ pub(crate) fn own_copy(scratch: &Scratch, program: &str) -> String {
     let copy = scratch.path(Path::new(program).file_name().unwrap().to_str().unwrap());
     std::fs::copy(program, &copy).unwrap();
     copy
+}
+
+/// An example of another package, which records.
+pub(crate) fn recording_example(package: &str, name: &str) -> String {
+    let built = built(&format!("../../crates/{package}"), &["--features", "record", "--example", name]);
+    built.join("examples").join(name).to_str().unwrap().to_owned()
 }
