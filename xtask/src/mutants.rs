@@ -210,21 +210,30 @@ mod tests {
 
     /// Here, so that an edit that has lost its place or its test is known before the mutants are run.
     #[test]
-    fn every_edit_finds_its_place() {
+    fn every_edit_finds_its_place_and_its_test() {
         let root = &crate::root();
         let mutants = load(&root.join(LISTS)).unwrap();
         assert!(mutants.len() > 90, "{}", mutants.len());
         for mutant in &mutants {
             mutant.edited(root).unwrap();
-            let target = mutant.rung.split(' ').next().unwrap();
-            let test = root.join(format!("proof/conformance/tests/{target}/main.rs"));
-            assert!(
-                test.is_file() || mutant.package != conformance(),
-                "{}: {}: no test {target}",
-                mutant.lock,
-                mutant.name
-            );
+            let names = mutant.rung.split(' ').skip(1).filter(|word| !word.starts_with("--"));
+            let missing: Vec<&str> = names.filter(|name| !has_test(root, &mutant.package, name)).collect();
+            assert!(missing.is_empty(), "{}: {}: no test {missing:?}", mutant.lock, mutant.name);
         }
+    }
+
+    /// Whether a package has a module or a function that begins so; of a path, where its first module is.
+    fn has_test(root: &Path, package: &str, name: &str) -> bool {
+        let directory = if package == conformance() { "proof/conformance" } else { "crates/record" };
+        let (module, last) = name
+            .split_once("::")
+            .map_or(("", name), |(module, rest)| (module, rest.rsplit("::").next().unwrap_or_default()));
+        let is_said = |path: &String| {
+            let text = read(&root.join(path)).unwrap();
+            ["fn ", "mod "].iter().any(|kind| text.contains(&format!("{kind}{last}")))
+        };
+        let files = crate::files::below(root, directory, &|_| false).unwrap();
+        files.iter().filter(|path| path.ends_with(".rs") && path.contains(&format!("/{module}"))).any(is_said)
     }
 
     #[test]

@@ -1,5 +1,5 @@
 // A process and its children, each with its own lock at the same address: a child that exits, one that ends by _exit, one that
-// becomes another program, and one of a daemon's kind, whose parent is gone. None changes the parent's figures.
+// becomes another program (a flag names its file), and one of a daemon's kind, whose parent is gone. None changes the parent's figures.
 #include "known.h"
 #include <sys/prctl.h>
 
@@ -43,14 +43,11 @@ static void be_child(int n_rounds, const char *ended)
     known_write(path, ended);
 }
 
-static void become_another(const char *program)
+static void become_another(void)
 {
-    char other[PATH_MAX];
-    const char *slash = strrchr(program, '/');
     be_child(1, "abruptly");
-    snprintf(other, sizeof other, "%.*s/returned", slash ? (int)(slash - program) : 1, slash ? program : ".");
-    execl(other, other, path, (char *)NULL);
-    FAIL("%s cannot be started", other);
+    execl(RETURNED, RETURNED, path, (char *)NULL);
+    FAIL("%s cannot be started", RETURNED);
 }
 
 static void leave_a_daemon(void)
@@ -65,7 +62,7 @@ static void leave_a_daemon(void)
     _exit(0);
 }
 
-static pid_t start_child(int number, const char *program)
+static pid_t start_child(int number)
 {
     pid_t child = fork();
     CHECK(child >= 0);
@@ -78,7 +75,7 @@ static pid_t start_child(int number, const char *program)
         be_child(3, "abruptly");
         _exit(0);
     } else if (number == 2) {
-        become_another(program);
+        become_another();
     } else {
         leave_a_daemon();
     }
@@ -97,7 +94,7 @@ int main(int n, char **arguments)
     for (int round = 0; round < 3; round++)
         holds(waits_in_parent, 10 * MS);
     for (int i = 0; i < 4; i++)
-        children[i] = start_child(i, arguments[0]);
+        children[i] = start_child(i);
     holds(waits_in_parent, 20 * MS);
     for (int i = 0; i < 4; i++)
         child_is_well(children[i], "a child");

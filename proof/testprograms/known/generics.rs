@@ -1,6 +1,5 @@
 //! Locks taken in generic functions and closures of Rust, some of them put into their callers: all are in the stacks, with
 //! names and not with symbols. Through pthread's functions, as what Rust's own mutex does cannot be seen from outside.
-// variant: v0 -C symbol-mangling-version=v0
 
 use std::cell::UnsafeCell;
 use std::fs;

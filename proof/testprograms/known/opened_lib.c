@@ -1,5 +1,4 @@
-// The library that `opened` opens.
-// variant: closed -DCLOSED
+// The library that `opened` opens; with -DCLOSED it is another one.
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>

@@ -1,7 +1,5 @@
 // Without names, without debug information, without frame pointers: a profile has addresses then, with the build id by which
 // names can be found where the debug information is.
-// flags: -g0 -s -fomit-frame-pointer -Wl,--build-id
-// variant: fixed -fno-pie -no-pie
 #include "known.h"
 
 // Each in a section of its own, whose bounds the linker knows.

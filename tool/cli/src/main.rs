@@ -83,8 +83,9 @@ fn place_of_try(words: &[OsString]) -> Option<usize> {
     if words.get(1)? == "profile" { flags.find(|place| words[*place] == "--try") } else { None }
 }
 
-/// Help and version as clap prints them; errors in one line, with what is accepted instead of the usage.
+/// Help and version as clap prints them; errors in one line, with what is accepted, or the usage where a word is missing.
 fn explain(error: &clap::Error) -> Exit {
+    let rendered = error.render().to_string();
     let hint = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             error.exit()
@@ -99,9 +100,13 @@ fn explain(error: &clap::Error) -> Exit {
             format!("; accepted: {}", names.join(", "))
         }
         ErrorKind::UnknownArgument => "; --help names what is accepted".to_string(),
+        ErrorKind::MissingRequiredArgument => {
+            let usage = rendered.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or("see --help");
+            return Exit::Usage(format!("an argument is missing: {usage}"));
+        }
         _ => String::new(),
     };
-    Exit::Usage(one_line(&error.render().to_string()) + &hint)
+    Exit::Usage(one_line(&rendered) + &hint)
 }
 
 fn one_line(rendered: &str) -> String {

@@ -2,8 +2,8 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::alone;
-use crate::support::programs::{compiled, library, may_trace, source};
-use crate::support::{n_in_futex, ondeck, recording_example, until};
+use crate::support::programs::{compiled, library, may_trace, recording_example, source};
+use crate::support::{n_in_futex, ondeck, until};
 use ondeck_launch::ChildProcess;
 use std::process::{Command, Stdio};
 

@@ -3,8 +3,8 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::alone;
-use crate::support::programs::{compiled, library, recorded};
-use crate::support::{built, ondeck};
+use crate::support::ondeck;
+use crate::support::programs::{built, compiled, library, recorded};
 use ondeck_profile::{Lock, Profile, busiest};
 
 const ROUNDS: f64 = 20.0;
@@ -22,12 +22,11 @@ fn is_near(what: &str, found: f64, expected: f64) {
 #[test]
 fn ondecks_locks_in_cpp_are_recorded_as_pthreads_are() {
     let _cores = alone();
-    let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../crates/capi/include");
-    let built = built("capi", &["--package", "ondeck-capi"]);
+    let built = built("../../crates/capi", &["--package", "ondeck-capi"]);
     let [shared, archive] = ["libondeck_c.so", "libondeck_c.a"].map(|name| built.join(name).display().to_string());
     // A static program has no library preloaded, and tables for walking stacks only if the linker is told so.
     for (from, flags) in [(&shared, &[][..]), (&archive, &[]), (&archive, &["-static", "-Wl,--eh-frame-hdr"])] {
-        let usual = ["-std=c++17", "-O2", headers, from, "-ldl", "-lm"];
+        let usual = ["-std=c++17", "-O2", from, "-ldl", "-lm"];
         let program = compiled("cache.cpp", &[&usual, flags].concat());
         let (profile, run) = recorded(&["--rate", "1"], &[&program]);
         assert_eq!(run.code, Some(0), "{from}: {}", run.stderr);

@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::kernel::{has, leads_to};
-use crate::support::programs::{compiled, may_trace, own_copy, profile_in, profile_of, profiled, recording_of};
+use crate::support::programs::{compiled, may_trace, own_copy, profile_in, profile_of, profiled, recorded};
 use crate::support::{Scratch, ondeck};
 use ondeck_launch::ChildProcess;
 use ondeck_profile::{Profile, WaitKind};
@@ -18,7 +18,7 @@ fn assert_named(profile: &Profile) {
 /// A process that ends with the test.
 fn guest(program: &str, arguments: &[&str]) -> ChildProcess {
     let guest = ChildProcess::start(Command::new(program).args(arguments), libc::SIGKILL).unwrap();
-    // Both of its threads run by then.
+    // All of its threads run by then.
     std::thread::sleep(std::time::Duration::from_millis(100));
     guest
 }
@@ -28,7 +28,8 @@ fn a_container_that_has_ended_leaves_its_names() {
     if !may_trace() || !has("unshare") {
         return;
     }
-    let profile = profile_of(&["--futex", "--", "unshare", "--mount", &compiled("turns.c", &[]), "40"]);
+    let (profile, run) = profiled(&["--futex", "--", "unshare", "--mount", &compiled("waiters.c", &[]), "240"]);
+    assert_eq!(run.code, Some(7), "{}", run.stderr);
     assert_named(&profile);
     assert!(profile.conditions.iter().any(|one| one.kind == WaitKind::Semaphore), "{:?}", profile.conditions);
     assert_eq!(profile.notes.len(), 1, "{:?}", profile.notes);
@@ -43,11 +44,11 @@ fn waits_in_a_stripped_c_library_are_no_locks() {
     let scratch = Scratch::new();
     let (json, ondeck) = (scratch.path("profile.json"), env!("CARGO_BIN_EXE_ondeck"));
     for flags in [&["-O1"][..], &["-O1", "-fno-plt"], &["-O1", "-fcf-protection=none", "-Wl,-z,lazy"]] {
-        let program = compiled("turns.c", flags);
+        let program = compiled("waiters.c", flags);
         let script = "mkdir -p /usr/lib/debug; mount -t tmpfs none /usr/lib/debug; HOME=/none exec \"$@\"";
-        let words = ["sh", ondeck, "profile", "--futex", "-o", &json, "--", &program, "40"];
+        let words = ["sh", ondeck, "profile", "--futex", "-o", &json, "--", &program, "240"];
         let status = Command::new("unshare").args(["--mount", "sh", "-c", script]).args(words).status().unwrap();
-        assert!(status.success());
+        assert_eq!(status.code(), Some(7));
         let profile = profile_in(&json);
         assert_named(&profile);
         let kinds: Vec<_> = profile.conditions.iter().map(|one| (one.kind, one.name.as_str())).collect();
@@ -61,14 +62,14 @@ fn a_program_that_was_replaced_while_it_runs_has_its_own_names() {
         return;
     }
     let scratch = Scratch::new();
-    let program = own_copy(&scratch, &compiled("turns.c", &[]));
-    let guest = guest(&program, &["100000"]);
+    let program = own_copy(&scratch, &compiled("waiters.c", &[]));
+    let guest = guest(&program, &["600000"]);
     std::fs::remove_file(&program).unwrap();
     for _ in ["deleted", "replaced"] {
         let profile = profile_of(&["--pid", &guest.pid().to_string(), "--for", "300ms"]);
         assert_named(&profile);
         assert_eq!((profile.processes[0].program.as_str(), profile.notes.len()), (&*program, 2), "{:?}", profile.notes);
-        own_copy(&scratch, &compiled("turns.c", &["-DOTHER"]));
+        own_copy(&scratch, &compiled("waiters.c", &["-DOTHER"]));
     }
 }
 
@@ -81,7 +82,7 @@ fn a_library_that_was_replaced_has_its_own_names_or_a_note() {
     let scratch = Scratch::new();
     let flags = ["-shared", "-fPIC", "-fno-omit-frame-pointer"];
     let library = own_copy(&scratch, &compiled("libhold.c", &flags));
-    let guest = guest(&compiled("holders.c", &[&library]), &[]);
+    let guest = guest(&compiled("opener.c", &[]), &["1000000", &library]);
     std::fs::remove_file(&library).unwrap();
     own_copy(&scratch, &compiled("libhold.c", &["-shared", "-fPIC", "-DOTHER"]));
     let (profile, _) = profiled(&["--pid", &guest.pid().to_string(), "--for", "300ms"]);
@@ -103,8 +104,8 @@ fn a_process_whose_first_thread_has_ended_has_names() {
     if !may_trace() {
         return;
     }
-    let program = compiled("turns.c", &[]);
-    let guest = guest(&program, &["100000", "ends"]);
+    let program = compiled("waiters.c", &[]);
+    let guest = guest(&program, &["600000", "ends"]);
     let (profile, run) = profiled(&["--pid", &guest.pid().to_string(), "--for", "300ms"]);
     assert_eq!((run.code, profile.processes[0].program.as_str()), (Some(0), &*program), "{}", run.stderr);
     assert_named(&profile);
@@ -116,7 +117,7 @@ fn a_process_whose_first_thread_has_ended_has_names() {
 /// Whether a recording of the program that the words name has names of one of its files, or else a note that it is another now.
 #[track_caller]
 fn has_names(module: &str, file: &str, are_known: bool, words: &[&str]) {
-    let profile = recording_of(&["--rate", "1"], words);
+    let (profile, _) = recorded(&["--rate", "1"], words);
     let mut own = profile.frames.iter().filter(|frame| frame.module == module).peekable();
     assert!(own.peek().is_some() && own.all(|frame| frame.is_named == are_known), "{:?}", profile.frames);
     let is_it = |note: &&String| note.starts_with(file) && note.contains("is another file now");
@@ -128,10 +129,10 @@ fn a_recorded_program_without_a_build_id_that_was_replaced_has_no_names_of_the_n
     let scratch = Scratch::new();
     for id in ["none", "sha1"] {
         let id = format!("-Wl,--build-id={id}");
-        let program = own_copy(&scratch, &compiled("turns.c", &[&id]));
+        let program = own_copy(&scratch, &compiled("waiters.c", &[&id]));
         let other = scratch.path("other");
-        std::fs::copy(compiled("turns.c", &[&id, "-DOTHER"]), &other).unwrap();
-        has_names("turns", &program, false, &[&program, "40", "is replaced by", &other]);
+        std::fs::copy(compiled("waiters.c", &[&id, "-DOTHER"]), &other).unwrap();
+        has_names("waiters", &program, false, &[&program, "240", "is replaced by", &other]);
     }
 }
 
@@ -144,7 +145,7 @@ fn a_library_without_a_build_id_that_is_opened_and_replaced_has_no_names_of_the_
         let library = own_copy(&scratch, &compiled("libhold.c", &flags));
         let other = scratch.path("other");
         std::fs::copy(compiled("libhold.c", &[&flags[..], &["-DOTHER"]].concat()), &other).unwrap();
-        let files = &[program.as_str(), &library, &other][..2 + usize::from(is_replaced)];
+        let files = &[program.as_str(), "40", &library, &other][..3 + usize::from(is_replaced)];
         has_names("libhold.so", &library, !is_replaced, files);
     }
 }

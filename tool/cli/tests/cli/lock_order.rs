@@ -1,8 +1,8 @@
 //! `ondeck profile --order`: locks that are taken in both orders are found, and no others.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::support::programs::{compiled, library, profile_in, profiled, recorded, recording_of};
-use crate::support::{Scratch, ondeck, recording_example};
+use crate::support::programs::{compiled, library, profile_in, profiled, recorded, recording_example, recording_of};
+use crate::support::{Scratch, ondeck};
 use ondeck_launch::ChildProcess;
 use ondeck_profile::{LockOrder, Profile};
 use std::process::Command;

@@ -1,8 +1,7 @@
 //! Names that programs give their locks: thousands of one name are one row, in a child too.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::support::programs::{compiled, headers, recorded, recording_of};
-use crate::support::recording_example;
+use crate::support::programs::{compiled, recorded, recording_example, recording_of};
 use ondeck_profile::{Dropped, Lock, Profile};
 use std::process::Command;
 
@@ -30,19 +29,19 @@ fn a_class_of_locks_in_c_is_one_row() {
         (1, "3000 locks of shard", 3000),
         (1, "journal", 1),
     ];
-    for (flags, lock) in [(&[headers()][..], "glibc"), (&[headers(), "-fPIE", "-pie"], "ondeck")] {
+    for (flags, lock) in [(&[][..], "glibc"), (&["-fPIE", "-pie"], "ondeck")] {
         let program = compiled("named.c", flags);
         assert!(Command::new(&program).status().unwrap().success(), "without anything that records");
         assert_eq!(rows(&recording_of(&["--rate", "1", "--lock", lock], &[&program])), expected, "{lock}");
     }
-    let (each, _) = recorded(&["--rate", "1", "--each-lock"], &[&compiled("named.c", &[headers()])]);
+    let (each, _) = recorded(&["--rate", "1", "--each-lock"], &[&compiled("named.c", &[])]);
     let shards = each.locks.iter().filter(|lock| lock.name.starts_with("shard at 0x") && lock.is_named);
     assert_eq!(shards.count(), 6000);
 }
 
 #[test]
 fn a_class_of_locks_in_cpp_is_one_row() {
-    let program = compiled("named.cpp", &["-std=c++17", headers()]);
+    let program = compiled("named.cpp", &["-std=c++17"]);
     assert!(Command::new(&program).status().unwrap().success(), "without anything that records");
     for lock in ["glibc", "ondeck"] {
         let profile = recording_of(&["--rate", "1", "--lock", lock], &[&program]);

@@ -1,8 +1,8 @@
 //! `ondeck profile` with a program whose own mutexes record: what it says of a run is what the program has measured itself.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::support::programs::library;
-use crate::support::{Scratch, done, recording_example};
+use crate::support::programs::{library, recording_example};
+use crate::support::{Scratch, done};
 use ondeck_profile::{Lock, Profile, Site, json};
 
 const ROUNDS: f64 = 10.0;

@@ -1,10 +1,8 @@
 //! `ondeck profile --pid` and `--cgroup` of programs with the recorder in them: it is switched on in a program that runs, and off.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::support::programs::{compiled, library, profile_of, profiled, skipped};
-use crate::support::{
-    Scratch, built, command, failed, ondeck, recording_example, run as finished, until, with_both_locks,
-};
+use crate::support::programs::{built, compiled, library, profile_of, profiled, recording_example, skipped};
+use crate::support::{Scratch, command, failed, ondeck, run as finished, until, with_both_locks};
 use ondeck_profile::{Profile, State};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -110,7 +108,8 @@ fn a_program_with_locks_of_rust_that_record_is_recorded() {
 /// Its own statistics make room for the recording, count on in it, and go on after it.
 #[test]
 fn a_program_that_counts_for_itself_is_recorded_and_counts_on() {
-    let program = built("ondeck", &["--features", "stats", "--example", "metrics"]).join("examples/metrics");
+    let program =
+        built("../../crates/ondeck", &["--features", "stats", "--example", "metrics"]).join("examples/metrics");
     let mut server = Command::new(program).arg("0").stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();

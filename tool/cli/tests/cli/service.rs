@@ -24,7 +24,7 @@ fn others(word: &str, pid: u32) -> Vec<i32> {
 
 #[test]
 fn the_program_has_the_number_that_the_manager_knows_and_all_is_written_after_its_end() {
-    let known = compiled("known.c", &[]);
+    let program = compiled("counted.c", &[]);
     // As systemd says it, and as those before version 248 do.
     for tells in
         ["SYSTEMD_EXEC_PID=$$", "NOTIFY_SOCKET=/run/none LISTEN_PID=$$ LISTEN_FDS=1", "NOTIFY_SOCKET=/run/none"]
@@ -36,7 +36,7 @@ fn the_program_has_the_number_that_the_manager_knows_and_all_is_written_after_it
         let mut manager = Command::new("sh");
         manager.args(["-c", &format!("unset SYSTEMD_EXEC_PID; export {tells}; exec 3</dev/null; exec \"$@\""), "sh"]);
         manager.arg(ondeck.get_program()).args(ondeck.get_args());
-        manager.args(["sh", "-c", SAYS, "sh", tells, &known, "10", "3"]);
+        manager.args(["sh", "-c", SAYS, "sh", tells, &program, "10", "3"]);
         let mut child = manager.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
         assert_eq!(said.next(), Some(format!("{} [] {tells}", child.id())));

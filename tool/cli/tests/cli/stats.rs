@@ -3,7 +3,7 @@
 
 mod exposition;
 
-use crate::support::programs::{compiled, headers, library};
+use crate::support::programs::{compiled, library};
 use crate::support::{Run, Scratch, command, failed, signal, takes, until};
 use crate::usage::refused;
 use exposition::Exposition;
@@ -61,7 +61,7 @@ fn watched(file: &str, command: &mut Command, code: i32) -> (Exposition, usize) 
 fn waits_are_counted_in_all_processes_while_they_run() {
     const ROUNDS: u32 = 10;
     const PROCESSES: u32 = 3;
-    let program = compiled("known.c", &[]);
+    let program = compiled("counted.c", &[]);
     let [rounds, processes] = [ROUNDS, PROCESSES].map(|n| n.to_string());
     for flags in [&[][..], &["--lock", "glibc"]] {
         let scratch = Scratch::new();
@@ -93,7 +93,7 @@ fn waits_are_counted_in_all_processes_while_they_run() {
 fn a_lock_that_is_named_later_keeps_its_label() {
     let scratch = Scratch::new();
     let file = scratch.path("locks.prom");
-    let mut command = run(&file, &["--every", "100ms", "--lock", "glibc"], &[&compiled("late.c", &[headers()])]);
+    let mut command = run(&file, &["--every", "100ms", "--lock", "glibc"], &[&compiled("late.c", &[])]);
     let (last, _) = watched(&file, &mut command, 0);
     assert_eq!((last.locks(), last.value("ondeck_lock_waits_total", &[("lock", "lock")])), (vec!["lock"], 10.0));
 }
@@ -173,7 +173,7 @@ fn a_file_that_can_no_longer_be_written_is_one_warning() {
 #[test]
 fn the_lines_of_two_programs_are_told_apart() {
     let scratch = Scratch::new();
-    let program = compiled("known.c", &[]);
+    let program = compiled("counted.c", &[]);
     let files = ["one.prom", "other.prom"].map(|name| scratch.path(name));
     let read = files.each_ref().map(|file| {
         assert_eq!(finished(&mut run(file, &[], &[&program, "1", "1"])).code, Some(7));
@@ -211,9 +211,13 @@ fn a_process_that_is_not_recorded_is_counted_and_said_once() {
 fn processes_that_outlive_the_first_one_are_told() {
     let scratch = Scratch::new();
     let file = scratch.path("locks.prom");
-    let script = format!("{} 200 1 >/dev/null 2>&1 & sleep 1; exit 3", compiled("known.c", &[]));
+    let script = format!("{} 200 1 >/dev/null 2>&1 & sleep 1; exit 3", compiled("counted.c", &[]));
     let run = finished(&mut run(&file, &[], &["sh", "-c", &script]));
-    failed(&run, 3, &["note: --stats: the program's first process has ended, and what others of it do ", ": known\n"]);
+    failed(
+        &run,
+        3,
+        &["note: --stats: the program's first process has ended, and what others of it do ", ": counted\n"],
+    );
 }
 
 /// Workers that give up their rights cannot, either. Children of a fork have their parent's recording, or what is left of it.

@@ -74,6 +74,7 @@ fn words() {
     refused(&["list"], &["locks|workloads|machines"]);
     refused(&["list", "planets"], &["planets", "locks", "workloads", "machines"]);
     refused(&["compare", "one.csv"], &["<NEW>"]);
+    refused(&["try", "--rounds", "3"], &["an argument is missing: ondeck try [OPTIONS] -- PROGRAM"]);
 }
 
 #[test]

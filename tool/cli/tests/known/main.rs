@@ -7,11 +7,12 @@
 mod compare;
 mod consistent;
 mod kinds;
-#[path = "../../../../proof/testprograms/library.rs"]
-mod library;
 mod perfect;
 mod run;
 mod stacks;
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "these tests need little of it")]
+mod support;
 mod truth;
 
 use compare::{EXACT, Tolerance, TruthComparison};

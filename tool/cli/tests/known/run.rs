@@ -1,25 +1,60 @@
 //! Building the programs, and running them with and without the recorder.
 
-use crate::library::library;
+use crate::support::programs::{compiled, library};
 use crate::truth::Truth;
 use ondeck_profile::Profile;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, Mutex};
 
 /// Who answers the program's calls.
 pub(crate) const LOCKS: [&str; 2] = ["glibc", "ondeck"];
 
-/// Where the programs are, built.
-fn programs() -> &'static Path {
-    static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAMS.get_or_init(|| {
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("known");
-        let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proof/testprograms/known/build");
-        let status = Command::new(build).arg(&directory).status().unwrap();
-        assert!(status.success(), "the programs cannot be built");
-        directory
-    })
+/// The programs that measure themselves. A word behind `+` is for other flags.
+const PROGRAMS: &str = "blame c11 children conditions cpp ends generics generics+v0 handing_on idle kinds none often opened \
+                        phases returned reused several sites special stripped stripped+fixed templates threads turns waits";
+
+/// Where a program is. All are made before the first runs: compilers would disturb what it measures.
+fn program(name: &str) -> &'static str {
+    static MADE: LazyLock<HashMap<&str, String>> = LazyLock::new(|| {
+        let rest = Mutex::new(PROGRAMS.split_whitespace());
+        let make_some = || std::iter::from_fn(|| rest.lock().unwrap().next()).map(|name| (name, made(name))).collect();
+        std::thread::scope(|scope| {
+            let n = std::thread::available_parallelism().unwrap().get();
+            let makers: Vec<_> = (0..n).map(|_| scope.spawn(|| -> Vec<_> { make_some() })).collect();
+            makers.into_iter().flat_map(|maker| maker.join().unwrap()).collect()
+        })
+    });
+    &MADE[name]
+}
+
+fn made(name: &str) -> String {
+    let gcc = |source: &str, flags: &[&str]| {
+        let standard = if source.ends_with(".cpp") { "-std=gnu++17" } else { "-std=gnu17" };
+        compiled(source, &[&["-O2", standard, "-Wall", "-Wextra", "-Werror"], flags].concat())
+    };
+    let defined = |name: &str, file: &str| format!("-D{name}=\"{file}\"");
+    let stripped = ["-g0", "-s", "-fomit-frame-pointer", "-Wl,--build-id"];
+    match name {
+        "cpp" | "several" | "templates" | "waits" => gcc(&format!("{name}.cpp"), &[]),
+        "generics" => compiled("generics.rs", &["-O"]),
+        "generics+v0" => compiled("generics.rs", &["-O", "-Csymbol-mangling-version=v0"]),
+        "stripped" => gcc("stripped.c", &stripped),
+        "stripped+fixed" => gcc("stripped.c", &[&stripped[..], &["-fno-pie", "-no-pie"]].concat()),
+        "children" => gcc("children.c", &[&defined("RETURNED", &made("returned"))]),
+        "opened" => {
+            let [own, closed] = opened_libraries();
+            gcc("opened.c", &[&defined("LIBRARY", &own), &defined("CLOSED_LIBRARY", &closed), "-ldl"])
+        }
+        plain => gcc(&format!("{plain}.c"), &[]),
+    }
+}
+
+/// The two that `opened` opens, of one source.
+pub(crate) fn opened_libraries() -> [String; 2] {
+    let usual = ["-O2", "-shared", "-fPIC", "-Wl,--build-id"];
+    [&[][..], &["-DCLOSED"]].map(|flags| compiled("opened_lib.c", &[&usual, flags].concat()))
 }
 
 /// A directory for what one run leaves; it stays until the next one, to be looked at.
@@ -58,7 +93,7 @@ fn output_text(output: &Output) -> String {
 /// A program without the recorder: what it knows of itself.
 pub(crate) fn run_alone(name: &str, argument: Option<&str>) -> Vec<Truth> {
     let directory = RunDirectory::new(&format!("{name}-alone"));
-    let output = Command::new(programs().join(name)).arg(directory.path("truth")).args(argument).output().unwrap();
+    let output = Command::new(program(name)).arg(directory.path("truth")).args(argument).output().unwrap();
     let truths = directory.truths();
     assert!(!truths.is_empty(), "{name}: it wrote nothing of itself: {}", output_text(&output));
     truths
@@ -81,7 +116,7 @@ pub(crate) fn run_profiled(
 ) -> Result<ProfiledRun, String> {
     let directory = RunDirectory::new(&format!("{name}{}-{lock}", argument.unwrap_or_default()));
     let out = directory.path("profile.json");
-    let mut command = vec![programs().join(name).to_str().unwrap().to_owned(), directory.path("truth")];
+    let mut command = vec![program(name).to_owned(), directory.path("truth")];
     command.extend(argument.map(str::to_owned));
     let mut ondeck = Command::new(env!("CARGO_BIN_EXE_ondeck"));
     ondeck.args(["profile", "--library", library(), "--lock", lock, "--each-lock", "-o", &out]);

@@ -2,7 +2,7 @@
 
 use crate::compare::{has_name, stack_text};
 use crate::lock_of;
-use crate::run::ProfiledRun;
+use crate::run::{ProfiledRun, opened_libraries};
 use ondeck_profile::{Frame, Profile};
 
 /// A function, and whether the compiler put it into its caller; `None` if that is up to it.
@@ -99,12 +99,13 @@ fn build_id(program: &str) -> String {
 
 pub(crate) fn opened(run: &ProfiledRun) -> Vec<String> {
     let mut faults = Vec::new();
-    for (lock, module) in [("lock_of_library", "opened_lib.so"), ("lock_of_closed_library", "opened_lib+closed.so")] {
+    for (lock, library) in ["lock_of_library", "lock_of_closed_library"].into_iter().zip(opened_libraries()) {
+        let id = build_id(&library);
         for site in &lock_of(&run.profile, lock).waiters {
-            let modules: Vec<&str> =
-                run.profile.frames_of(site.stack).take(2).map(|frame| frame.module.as_str()).collect();
-            if modules != [module, "opened"] {
-                faults.push(format!("lock {lock}: frames in {module} and opened expected, {modules:?} found"));
+            let frames: Vec<&Frame> = run.profile.frames_of(site.stack).take(2).collect();
+            let modules: Vec<&str> = frames.iter().map(|frame| frame.module.as_str()).collect();
+            if modules != ["opened_lib.so", "opened"] || frames[0].build_id != id {
+                faults.push(format!("lock {lock}: frames in {library} ({id}) and opened expected, {frames:?} found"));
             }
         }
     }

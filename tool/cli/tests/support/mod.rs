@@ -11,7 +11,6 @@ use std::io::{PipeReader, PipeWriter, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -148,24 +147,6 @@ pub(crate) fn n_in_futex(process: impl std::fmt::Display) -> usize {
     let calls = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("syscall")).unwrap_or_default());
     let futex = format!("{} ", libc::SYS_futex);
     calls.filter(|call| call.starts_with(&futex)).count()
-}
-
-/// What cargo makes of these words as users would have it, with optimisation: beside what else is built, as the tests hold no
-/// lock of cargo's.
-pub(crate) fn built(directory: &str, words: &[&str]) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--target-dir"]).arg(&target).args(words);
-    // A package's name may be another one's too.
-    cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates").join(directory));
-    assert!(cargo.status().unwrap().success(), "{words:?} cannot be built");
-    target.join("release")
-}
-
-/// An example of another package, which records.
-pub(crate) fn recording_example(package: &str, name: &str) -> String {
-    let built = built(package, &["--features", "record", "--example", name]);
-    built.join("examples").join(name).to_str().unwrap().to_owned()
 }
 
 /// Whether the program takes these signals itself by now: before, they would end it.

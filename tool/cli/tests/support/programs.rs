@@ -1,6 +1,6 @@
-//! The programs in `tests/programs`, and what is told of their runs.
+//! The programs in `proof/testprograms/known`, and what is told of their runs.
 
-pub(crate) use super::library::library;
+pub(crate) use super::library::{built, library};
 use super::{Run, Scratch, ondeck};
 use ondeck_profile::Profile;
 use std::collections::HashMap;
@@ -64,12 +64,13 @@ pub(crate) fn profile_in(json: &str) -> Profile {
     ondeck_profile::json::from_json(&std::fs::read_to_string(json).unwrap()).unwrap()
 }
 
-/// A source, or the directory of `sleepers.h`.
+/// A source.
 pub(crate) fn source(name: &str) -> String {
-    format!("{}/tests/programs/{name}", env!("CARGO_MANIFEST_DIR"))
+    let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proof/testprograms/known").canonicalize().unwrap();
+    known.join(name).to_str().unwrap().to_owned()
 }
 
-/// A program of `tests/programs`, made once with these flags: who changes its file takes a copy.
+/// A program, made once with these flags: who changes its file takes a copy.
 #[track_caller]
 pub(crate) fn compiled(name: &str, flags: &[&str]) -> String {
     try_compiled(name, flags).unwrap_or_else(|| panic!("{name} {flags:?} cannot be compiled"))
@@ -85,12 +86,16 @@ pub(crate) fn try_compiled(name: &str, flags: &[&str]) -> Option<String> {
     made.get_or_init(|| make(name, flags, key)).clone()
 }
 
+/// Where `ondeck.h` and `ondeck.hpp` are.
+const HEADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/capi/include");
+
 /// A hash of sources, flags, and the state of files that the flags name.
 fn made_of(name: &str, flags: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
     (name, flags).hash(&mut hasher);
-    let include = headers().trim_start_matches("-I");
-    for file in [source(name), source("sleepers.h"), format!("{include}/ondeck.h"), format!("{include}/ondeck.hpp")] {
+    let headers = ["sleepers.h", "known.h", "truth.h", "../check.h"].map(source);
+    let for_locks = ["ondeck.h", "ondeck.hpp"].map(|header| format!("{HEADERS}/{header}"));
+    for file in [source(name)].iter().chain(&headers).chain(&for_locks) {
         std::fs::read(file).unwrap().hash(&mut hasher);
     }
     for file in flags.iter().filter_map(|flag| std::fs::metadata(flag).ok()) {
@@ -110,10 +115,13 @@ fn make(name: &str, flags: &[&str], key: u64) -> Option<String> {
         return Some(program);
     }
     let new = format!("{program}.{}", std::process::id());
-    let mut compiler = Command::new(if kind == "cpp" { "c++" } else { "cc" });
-    let headers = format!("-I{}", source(""));
-    compiler.args(["-g", "-O1", "-pthread", &headers, "-o", &new, &source(name)]).args(flags);
-    let output = compiler.output().unwrap();
+    let usual = ["-g", "-O1", "-pthread", "-I", HEADERS];
+    let (compiler, usual) = match kind {
+        "rs" => ("rustc", &["-g", "--edition=2024"][..]),
+        "cpp" => ("c++", &usual[..]),
+        _ => ("cc", &usual[..]),
+    };
+    let output = Command::new(compiler).args(usual).args(["-o", &new, &source(name)]).args(flags).output().unwrap();
     if !output.status.success() {
         skipped(&format!("what this says is missing: {}", String::from_utf8_lossy(&output.stderr)));
         return None;
@@ -129,7 +137,8 @@ pub(crate) fn own_copy(scratch: &Scratch, program: &str) -> String {
     copy
 }
 
-/// A flag of the C compiler: where `ondeck.h` is.
-pub(crate) fn headers() -> &'static str {
-    concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../crates/capi/include")
+/// An example of another package, which records.
+pub(crate) fn recording_example(package: &str, name: &str) -> String {
+    let built = built(&format!("../../crates/{package}"), &["--features", "record", "--example", name]);
+    built.join("examples").join(name).to_str().unwrap().to_owned()
 }

@@ -1,12 +1,14 @@
 //! Which function a stack is said to be of that ends in a lock's: with less debug information, that is harder to tell.
 
-use super::workshop::{Run, Workshop, text};
+use super::workshop::{Program, Run, Workshop};
 use crate::Frame;
 use crate::anonymous;
 use crate::names::brief;
 use crate::symbols::Symbols;
 use crate::wrappers::{is_below, is_wrapper, top};
-use std::path::{Path, PathBuf};
+
+const RUST: Program = ("app.rs", include_str!("../../../../../proof/testprograms/known/released.rs"));
+const CPP: Program = ("app.cc", include_str!("../../../../../proof/testprograms/known/released.cpp"));
 
 /// The function that has released each lock.
 fn culprits<const N: usize>(symbols: &mut Symbols, run: &Run, names: [&str; N]) -> [String; N] {
@@ -27,16 +29,9 @@ fn rust(workshop: &Workshop, flags: &[&str]) -> [String; 7] {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let locks = workshop.path("lock_api-0.5.0/src/mutex.rs");
     std::fs::create_dir_all(locks.parent().unwrap()).unwrap();
-    std::fs::write(locks, include_str!("culprits_locks.rust")).unwrap();
-    let program = compile(workshop, &rustc, "app.rs", include_str!("culprits.rust"), flags);
+    std::fs::write(locks, include_str!("../../../../../proof/testprograms/known/released_locks.rs")).unwrap();
+    let program = workshop.compile(&rustc, RUST, flags);
     culprits(&mut workshop.symbols(), &workshop.run(&program, &[]), NAMES)
-}
-
-fn compile(workshop: &Workshop, compiler: &str, file: &str, source: &str, flags: &[&str]) -> PathBuf {
-    let (source_file, program) = (workshop.path(file), workshop.path("program"));
-    std::fs::write(&source_file, source).unwrap();
-    workshop.tool(compiler, &[flags, &["-o", text(&program), text(&source_file)]].concat());
-    program
 }
 
 #[test]
@@ -100,7 +95,7 @@ fn rust_without_debug_information() {
 fn cpp(flags: &[&str]) -> [String; 5] {
     let workshop = Workshop::new();
     let flags = [flags, &["-std=c++17", "-pthread"]].concat();
-    let program: &Path = &compile(&workshop, "g++", "app.cc", include_str!("culprits.cc"), &flags);
+    let program = &workshop.compile("g++", CPP, &flags);
     culprits(&mut workshop.symbols(), &workshop.run(program, &[]), ["inlined", "closure", "generic", "trait", "thread"])
 }
 

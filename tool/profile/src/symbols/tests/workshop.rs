@@ -9,10 +9,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub(super) const C: &str = include_str!("program.c");
-pub(super) const LIBRARY: &str = include_str!("library.c");
-pub(super) const CPP: &str = include_str!("program.cc");
-pub(super) const RUST: &str = include_str!("program.rust");
+/// A source: how it is called in the workshop, and its text.
+pub(super) type Program = (&'static str, &'static str);
+
+pub(super) const C: Program = ("program.c", include_str!("../../../../../proof/testprograms/known/places.c"));
+pub(super) const LIBRARY: Program = ("library.c", include_str!("../../../../../proof/testprograms/known/places_lib.c"));
+pub(super) const CPP: Program = ("program.cc", include_str!("../../../../../proof/testprograms/known/places.cpp"));
+pub(super) const RUST: Program = ("program.rs", include_str!("../../../../../proof/testprograms/known/places.rs"));
 
 pub(super) struct Workshop(tempfile::TempDir);
 
@@ -31,11 +34,10 @@ impl Workshop {
         self.0.path().canonicalize().unwrap().join(name)
     }
 
-    /// A file of the workshop, compiled from one of the sources.
-    pub(super) fn compile(&self, compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
-        let suffix = [(C, "program.c"), (LIBRARY, "library.c"), (CPP, "program.cc"), (RUST, "program.rs")];
-        let file = self.path(suffix.iter().find(|(text, _)| *text == source).unwrap().1);
-        std::fs::write(&file, source).unwrap();
+    /// A file of the workshop, compiled.
+    pub(super) fn compile(&self, compiler: &str, source: Program, flags: &[&str]) -> PathBuf {
+        let file = self.path(source.0);
+        std::fs::write(&file, source.1).unwrap();
         let result = self.path(if source == LIBRARY { "library.so" } else { "program" });
         self.tool(compiler, &[flags, &["-o", text(&result), text(&file)]].concat());
         result
@@ -133,8 +135,8 @@ impl Run {
 }
 
 /// The line of a source that a mark stands in.
-pub(super) fn line(source: &str, mark: &str) -> u32 {
-    let index = source.lines().position(|line| line.contains(&format!("mark: {mark}"))).unwrap();
+pub(super) fn line(source: Program, mark: &str) -> u32 {
+    let index = source.1.lines().position(|line| line.contains(&format!("mark: {mark}"))).unwrap();
     u32::try_from(index + 1).unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! The library of culprits.rust.
+//! The library of released.rs.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,5 +1,4 @@
-//! Functions that hold a lock, each in another way, and what the compiler puts into them. Not called .rs: it is no part of
-//! the crate.
+//! Functions that hold a lock, each in another way, and what the compiler puts into them.
 
 /// In the place of a library of locks.
 #[path = "lock_api-0.5.0/src/mutex.rs"]

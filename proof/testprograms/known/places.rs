@@ -1,4 +1,4 @@
-//! As program.c, with generics. Not called .rs: it is no part of the crate.
+//! As places.c, with generics.
 
 use std::arch::{asm, global_asm};
 use std::sync::Mutex;

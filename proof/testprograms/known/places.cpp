@@ -1,4 +1,4 @@
-// As program.c, with what C++ adds to names.
+// As places.c, with what C++ adds to names.
 #include <cstdio>
 #include <mutex>
 #include <vector>

@@ -1,4 +1,4 @@
-// As culprits.rust, with the locks of C++.
+// As released.rs, with the locks of C++.
 
 #include <cstdio>
 #include <execinfo.h>
