@@ -1,7 +1,7 @@
 //! The stacks of threads that sleep in a system call: from outside, without stopping them.
 //!
-//! The kernel tells where such a thread is and where its stack is. It does not tell the other registers, so the walk ends
-//! at a function that needs them: one that keeps its frame by a frame pointer is the last that is found.
+//! The kernel tells where such a thread is and where its stack is. It does not tell the other registers. So the caller of a
+//! function that keeps its frame by a frame pointer is found by what lies on the stack ([`crate::caller`]), or the walk ends there.
 
 use crate::event::{FUTEX, op};
 use crate::image::{Image, Images};
@@ -76,6 +76,10 @@ impl Words for SleeperStack {
         }
         self.pieces.push(Copied(address, memory(self.thread, address, Self::PIECE)?));
         self.pieces.last_mut()?.word(address)
+    }
+
+    fn bytes(&self, address: u64, n: usize) -> Option<Vec<u8>> {
+        memory(self.thread, address, n)
     }
 }
 
