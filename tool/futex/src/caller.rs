@@ -6,7 +6,7 @@
 //! place is known from how it begins. Then the call may also be one through a pointer, which does not say where it leads.
 
 use crate::module::Part;
-use crate::walk::{Walker, Words};
+use crate::walk::{Reads, Walker, Words};
 use framehop::FrameAddress;
 use gimli::{BaseAddresses, CfaRule, EhFrame, EhFrameHdr, LittleEndian, UnwindContext, UnwindSection, X86_64};
 use std::ops::Range;
@@ -60,6 +60,70 @@ pub(crate) struct Places {
     pub(crate) list: Vec<u64>,
     /// Whether the function's code says so, too.
     pub(crate) are_sure: bool,
+    /// All words there that are in known code.
+    pub(crate) seen: Reads,
+}
+
+/// A return address, and where it lies.
+pub(crate) type ReturnPlace = (u64, FrameAddress);
+
+/// The calls that led to a function, if the first place is the right one.
+pub(crate) struct Chain<'a> {
+    pub(crate) function: &'a Function,
+    pub(crate) steps: Vec<ReturnPlace>,
+    /// Whether the stack ends with them.
+    pub(crate) is_whole: bool,
+}
+
+/// What may be thought of it.
+pub(crate) enum Check {
+    Sure(Vec<ReturnPlace>),
+    Unsure,
+    /// It is left from an earlier call.
+    Old,
+}
+
+impl Chain<'_> {
+    /// Each function must have been called by the next. A call through a pointer may have led to the function itself, and what
+    /// lies below be old.
+    pub(crate) fn check<W: Words>(mut self, places: &Places, calls: &mut Calls<'_, W>) -> Check {
+        let mut has_left = places.are_sure;
+        for at in 1..self.steps.len() {
+            let [(_, below), (place, step)] = [self.steps[at - 1], self.steps[at]];
+            // Code that a program has made as it runs.
+            let Some(called) = calls.walker.function(below.address_for_lookup()) else {
+                self.steps.truncate(at);
+                break;
+            };
+            match calls.lead(step.address(), &called) {
+                Lead::Here => has_left |= !calls.walker.is_one_module(self.function.code.start, step.address()),
+                Lead::Unknown if has_left || self.is_first(at, calls) || !self.may_lead(at, calls) => {}
+                Lead::Unknown => return Check::Unsure,
+                // This one has called the function itself.
+                _ if places.list.contains(&place) => return Check::Old,
+                _ => return Check::Unsure,
+            }
+        }
+        let (first, last) = (self.steps[0].0, self.steps[self.steps.len() - 1].0);
+        let is_missed = |other: &u64| (first..last).contains(other) && self.steps.iter().all(|step| step.0 != *other);
+        if !places.are_sure && places.list.iter().any(is_missed) { Check::Unsure } else { Check::Sure(self.steps) }
+    }
+
+    /// Whether a thread or the program begins with what is called there.
+    fn is_first<W: Words>(&self, at: usize, calls: &Calls<'_, W>) -> bool {
+        let address = self.steps[at].1.address();
+        let n_above = self.steps.len() - at;
+        self.is_whole
+            && (n_above <= 2 || n_above == 3 && !calls.walker.is_one_module(self.function.code.start, address))
+    }
+
+    /// Whether the frame pointer that is saved there can be that of the function's caller.
+    fn may_lead<W: Words>(&self, at: usize, calls: &mut Calls<'_, W>) -> bool {
+        let (place, step) = self.steps[at];
+        let caller = calls.walker.function(step.address_for_lookup()).filter(|caller| caller.is_by_frame_pointer);
+        let frame = self.steps.get(at + 1).map(|above| above.0 - 8);
+        caller.is_none() || frame.is_none() || calls.stack.word(place - 8) == frame
+    }
 }
 
 /// Calls in the code of a process.
@@ -80,18 +144,30 @@ impl<W: Words> Calls<'_, W> {
         let n_passed = (last.address_for_lookup() - function.code.start) as usize;
         let (size, is_whole) = frame(&code, n_passed.min(code.len()));
         let nearest = pointer.wrapping_add(size);
-        if is_whole && self.is_sure(function, nearest) {
-            return Places { list: vec![nearest], are_sure: true };
+        if is_whole {
+            // Behind a call with arguments on the stack, these are taken from it.
+            let arguments = match code.get(n_passed + 1..) {
+                Some(&[0x48, 0x83, 0xc4, n @ 0..=0x7f, ..]) => u64::from(n),
+                _ => 0,
+            };
+            let place = nearest.wrapping_add(arguments);
+            if self.is_sure(function, place) {
+                return Places { list: vec![place], are_sure: true, seen: Reads::new() };
+            }
         }
         let all = (nearest..nearest.saturating_add(MOST)).step_by(size_of::<u64>());
-        let mut list = Vec::new();
+        let (mut list, mut seen) = (Vec::new(), Reads::new());
         for place in all {
             let Some(address) = self.stack.word(place) else { break };
-            if self.walker.has(address) && self.lead(address, function) == Lead::Here && self.has_caller(place) {
+            if !self.walker.has(address) {
+                continue;
+            }
+            seen.push((place, Some(address)));
+            if self.lead(address, function) == Lead::Here && self.has_caller(place) {
                 list.push(place);
             }
         }
-        Places { list, are_sure: false }
+        Places { list, are_sure: false, seen }
     }
 
     /// Whether a function has surely its return address there, if its frame is as long as its code says.
@@ -193,7 +269,7 @@ fn is_indirect(code: [u8; 7]) -> bool {
 }
 
 /// How many bytes a function has surely taken below its return address when it has passed so many of its code, and whether it
-/// never takes more.
+/// takes no more but for the arguments of a call.
 fn frame(code: &[u8], n_passed: usize) -> (u64, bool) {
     let passed = &code[..n_passed];
     let passed = passed.strip_prefix(&[0xf3, 0x0f, 0x1e, 0xfa]).unwrap_or(passed);
@@ -202,19 +278,23 @@ fn frame(code: &[u8], n_passed: usize) -> (u64, bool) {
     while let [0x50..=0x57, next @ ..] | [0x41, 0x50..=0x57, next @ ..] = rest {
         (size, rest) = (size + 8, next);
     }
-    let (more, rest) = match *rest {
-        [0x48, 0x83, 0xec, n @ 0..=0x7f, ref rest @ ..] => (u64::from(n), rest),
-        [0x48, 0x81, 0xec, a, b, c, d @ 0..=0x7f, ref rest @ ..] => (u32::from_le_bytes([a, b, c, d]).into(), rest),
-        _ => (0, rest),
-    };
-    // It takes more, or moves the stack pointer to where a register says.
+    // Page by page, if it is long.
+    loop {
+        let (more, next) = match *rest {
+            [0x48, 0x83, 0xec, n @ 0..=0x7f, ref next @ ..] => (u64::from(n), next),
+            [0x48, 0x81, 0xec, a, b, c, d @ 0..=0x7f, ref next @ ..] => (u32::from_le_bytes([a, b, c, d]).into(), next),
+            _ => break,
+        };
+        (size, rest) = (size + more, next.strip_prefix(&[0x48, 0x83, 0x0c, 0x24, 0]).unwrap_or(next));
+    }
+    // Whether it takes more later, or moves the stack pointer to where a register says.
     let moves = |code: &[u8]| match *code {
         [0x48, 0x81 | 0x83, 0xec | 0xe4] => true,
         [0x48 | 0x4c, 0x29 | 0x89, how] => how & 0xc7 == 0xc4,
         _ => false,
     };
     let rest = &code[n_passed - rest.len()..];
-    (size + more, !rest.windows(3).any(moves))
+    (size, !rest.windows(3).any(moves))
 }
 
 #[cfg(test)]
@@ -253,7 +333,8 @@ mod tests {
         };
         assert_eq!(with(&[]), (8 + 16 + 32, true));
         assert_eq!(with(&[0x48, 0x29, 0xc4]), (56, false), "alloca");
-        assert_eq!(with(&[0x48, 0x83, 0xec, 0x08]), (56, false), "arguments");
+        let long = [0x48, 0x83, 0x0c, 0x24, 0, 0x48, 0x81, 0xec, 0, 0x10, 0, 0];
+        assert_eq!(with(&long), (56 + 4096, true));
         // What it has not passed it has not done.
         assert_eq!(frame(&begin, 10), (16, false));
         assert_eq!(frame(&begin[8..], 7), (8, false));

@@ -3,7 +3,7 @@
 //! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere, which Go and
 //! most compilers at run time leave. [`crate::caller`] helps where the frame pointer is not known.
 
-use crate::caller::{Calls, Function, Functions, Lead};
+use crate::caller::{Calls, Chain, Check, Function, Functions, ReturnPlace};
 use crate::module::{Elf, Module, Part};
 use crate::record::N_REGISTERS;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
@@ -23,9 +23,6 @@ pub(crate) struct Walker {
 
 /// What is worth keeping between walks, of all processes.
 pub(crate) type Cache = CacheNative<MayAllocateDuringUnwind>;
-
-/// A return address, and where it lies.
-type ReturnPlace = (u64, FrameAddress);
 
 impl Walker {
     pub(crate) fn new() -> Walker {
@@ -48,6 +45,11 @@ impl Walker {
         self.functions.iter().any(|(range, _)| range.contains(&address))
     }
 
+    /// Whether one module has both.
+    pub(crate) fn is_one_module(&self, address: u64, other: u64) -> bool {
+        self.functions.iter().any(|(range, _)| range.contains(&address) && range.contains(&other))
+    }
+
     /// The function with that address.
     pub(crate) fn function(&self, address: u64) -> Option<Function> {
         self.functions.iter().find(|(range, _)| range.contains(&address))?.1.at(address)
@@ -64,16 +66,16 @@ impl Walker {
     ) -> Vec<u64> {
         let Some((mut own, address)) = begin(registers) else { return Vec::new() };
         let first = FrameAddress::from_instruction_pointer(address);
-        let mut steps = self.follow(cache, first, &mut own, stack, reads);
+        let (mut steps, _) = self.follow(cache, first, &mut own, stack, reads);
         if !knows_frame(&own) {
             let last = steps.last().map_or(first, |step| step.1);
-            steps.extend(self.beyond(cache, last, own.sp(), stack, reads).unwrap_or_default());
+            steps.extend(self.beyond(cache, last, own.sp(), stack, reads));
         }
         steps.truncate(MOST_FRAMES - 1);
         std::iter::once(address).chain(steps.into_iter().map(|step| step.1.address())).collect()
     }
 
-    /// The calls that led to `frame`.
+    /// The calls that led to `frame`, and whether the stack ends there.
     fn follow(
         &self,
         cache: &mut Cache,
@@ -81,7 +83,7 @@ impl Walker {
         own: &mut UnwindRegsNative,
         stack: &mut impl Words,
         reads: &mut Reads,
-    ) -> Vec<ReturnPlace> {
+    ) -> (Vec<ReturnPlace>, bool) {
         let mut read = |address: u64| {
             let word = stack.word(address);
             reads.push((address, word));
@@ -89,15 +91,17 @@ impl Walker {
         };
         let mut steps = Vec::new();
         while steps.len() < MOST_FRAMES {
-            let next = self.tables.unwind_frame(frame, own, cache, &mut read).ok().flatten();
-            let Some(next) = next.and_then(FrameAddress::from_return_address) else { break };
+            let next = self.tables.unwind_frame(frame, own, cache, &mut read);
+            let Some(next) = next.ok().flatten().and_then(FrameAddress::from_return_address) else {
+                return (steps, next == Ok(None));
+            };
             steps.push((own.sp().wrapping_sub(8), next));
             frame = next;
         }
-        steps
+        (steps, false)
     }
 
-    /// The calls that led to a function whose frame pointer is not known; `None` if it is not sure which did.
+    /// The calls that led to a function whose frame pointer is not known; none if it is not sure which did.
     fn beyond(
         &self,
         cache: &mut Cache,
@@ -105,42 +109,29 @@ impl Walker {
         pointer: u64,
         stack: &mut impl Words,
         reads: &mut Reads,
-    ) -> Option<Vec<ReturnPlace>> {
-        let function = self.function(last.address_for_lookup()).filter(|function| function.is_by_frame_pointer)?;
-        let places = Calls { walker: self, stack }.places(&function, last, pointer);
+    ) -> Vec<ReturnPlace> {
+        let function = self.function(last.address_for_lookup()).filter(|function| function.is_by_frame_pointer);
+        let Some(function) = function else { return Vec::new() };
+        let mut places = Calls { walker: self, stack }.places(&function, last, pointer);
         for place in &places.list {
-            let (address, saved) = (stack.word(*place)?, stack.word(place - 8)?);
+            let (Some(address), Some(saved)) = (stack.word(*place), stack.word(place - 8)) else { break };
+            let Some(first) = FrameAddress::from_return_address(address) else { break };
             let mut its_reads = vec![(*place, Some(address)), (place - 8, Some(saved))];
-            let first = FrameAddress::from_return_address(address)?;
             let mut own = at_call(address, place + 8, saved);
-            let mut steps = vec![(*place, first)];
-            steps.extend(self.follow(cache, first, &mut own, stack, &mut its_reads));
-            // Each must have been called by the next.
-            let called: Vec<Option<Function>> =
-                steps.iter().map(|step| self.function(step.1.address_for_lookup())).collect();
-            let n_known = called.iter().position(Option::is_none).map_or(steps.len(), |at| at + 1);
-            steps.truncate(n_known);
-            let mut calls = Calls { walker: self, stack };
-            let mut is_called = |(called, step): (&Option<Function>, &ReturnPlace)| {
-                let lead = called.as_ref().map(|called| calls.lead(step.1.address(), called));
-                matches!(lead, Some(Lead::Here | Lead::Unknown))
-            };
-            match called.iter().zip(&steps[1..]).position(|pair| !is_called(pair)) {
-                // This one has called the function itself, so what lies below it is left from before.
-                Some(at) if places.list.contains(&steps[at + 1].0) => continue,
-                Some(_) => return None,
-                None => {}
+            let (above, is_whole) = self.follow(cache, first, &mut own, stack, &mut its_reads);
+            let steps = std::iter::once((*place, first)).chain(above).collect();
+            let chain = Chain { function: &function, steps, is_whole };
+            match chain.check(&places, &mut Calls { walker: self, stack }) {
+                Check::Old => {}
+                Check::Unsure => break,
+                Check::Sure(steps) => {
+                    reads.append(&mut its_reads);
+                    return steps;
+                }
             }
-            let is_missed = |other: &u64| {
-                (*place..steps[steps.len() - 1].0).contains(other) && steps.iter().all(|step| step.0 != *other)
-            };
-            if !places.are_sure && places.list.iter().any(is_missed) {
-                return None;
-            }
-            reads.append(&mut its_reads);
-            return Some(steps);
         }
-        None
+        reads.append(&mut places.seen);
+        Vec::new()
     }
 }
 
