@@ -197,6 +197,19 @@ impl<W: Words> Calls<'_, W> {
 
     /// Where the call before `behind` leads.
     pub(crate) fn lead(&mut self, behind: u64, to: &Function) -> Lead {
+        let key = (behind, to.code.start);
+        let known = self.walker.leads.borrow().get(&key).copied();
+        known.unwrap_or_else(|| {
+            let lead = self.find_lead(behind, to);
+            // Code that is in no file may change.
+            if self.walker.has(behind) {
+                self.walker.leads.borrow_mut().insert(key, lead);
+            }
+            lead
+        })
+    }
+
+    fn find_lead(&self, behind: u64, to: &Function) -> Lead {
         let code = self.stack.bytes(behind.wrapping_sub(7), 7).unwrap_or_default();
         let Ok(code) = <[u8; 7]>::try_from(code) else { return Lead::NoCall };
         let there = relative(&code[3..], behind);

@@ -3,11 +3,12 @@
 //! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere, which Go and
 //! most compilers at run time leave. [`crate::caller`] helps where the frame pointer is not known.
 
-use crate::caller::{Calls, Chain, Check, Function, Functions, ReturnPlace};
+use crate::caller::{Calls, Chain, Check, Function, Functions, Lead, ReturnPlace};
 use crate::module::{Elf, Module, Part};
 use crate::record::N_REGISTERS;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::ops::{Deref, Range};
 
 /// Frames of a stack that are kept.
@@ -19,6 +20,8 @@ pub(crate) struct Walker {
     tables: UnwinderNative<Part, MayAllocateDuringUnwind>,
     /// Where functions are, by the addresses of a module.
     functions: Vec<(Range<u64>, Functions)>,
+    /// Where calls lead, by the addresses behind them and those of functions.
+    pub(crate) leads: RefCell<FxHashMap<(u64, u64), Lead>>,
 }
 
 /// What is worth keeping between walks, of all processes.
@@ -26,7 +29,7 @@ pub(crate) type Cache = CacheNative<MayAllocateDuringUnwind>;
 
 impl Walker {
     pub(crate) fn new() -> Walker {
-        Walker { tables: UnwinderNative::new(), functions: Vec::new() }
+        Walker { tables: UnwinderNative::new(), functions: Vec::new(), leads: RefCell::default() }
     }
 
     pub(crate) fn add(&mut self, module: &Module, elf: &Elf) {
@@ -37,6 +40,7 @@ impl Walker {
     /// Takes away the module that begins there.
     pub(crate) fn remove(&mut self, start: u64) {
         self.tables.remove_module(start);
+        self.leads.get_mut().clear();
         self.functions.retain(|(range, _)| range.start != start);
     }
 
