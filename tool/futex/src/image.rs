@@ -287,7 +287,7 @@ impl Images {
         let file = self.file(self.list[index].pid, mapping, path);
         let image = &mut self.list[index];
         let module = match file {
-            Ok(Some(elf)) => elf.module(start, offset).map(|module| (elf.tables(&module), module)),
+            Ok(Some(elf)) => elf.module(start, offset).map(|module| (elf, module)),
             Ok(None) => None,
             Err(fault) => {
                 let (path, bias, build_id) = (without_mark(path).to_owned(), start.wrapping_sub(offset), Vec::new());
@@ -296,7 +296,7 @@ impl Images {
                 None
             }
         };
-        let Some((tables, module)) = module else { return };
+        let Some((elf, module)) = module else { return };
         let n_before = image.modules.len();
         if !image.put(module.clone(), mapped) {
             return;
@@ -307,7 +307,7 @@ impl Images {
         if image.program.as_os_str().is_empty() {
             image.program = without_mark(path).to_owned();
         }
-        image.walker.add(tables);
+        image.walker.add(&module, &elf);
         self.known_walks.clear();
         self.n_added += 1;
         image.unknown.clear();

@@ -23,6 +23,7 @@
 //! | `module` | what is needed of a program file or library |
 //! | `process` | what `/proc` tells of a process; for others, too |
 //! | `walk` | from registers and a copy of the stack to return addresses |
+//! | `caller` | who has called a function, where only the stack pointer is known |
 //! | `pair` | from calls and returns to waits, and to who ended them |
 //! | `start` | a program that is held until its events are there |
 //! | `held` | stacks of calls that came without one |
@@ -32,6 +33,7 @@
 #![cfg(target_os = "linux")]
 
 mod budget;
+mod caller;
 pub mod elf;
 mod event;
 mod held;

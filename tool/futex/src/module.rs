@@ -1,7 +1,9 @@
 //! What is needed of a program file or library: where it is loaded, and its tables for walking stacks.
 
+use crate::caller::Functions;
 use crate::elf::{Segment, build_id, map, parse, segments};
 use framehop::ExplicitModuleSectionInfo;
+use gimli::BaseAddresses;
 use memmap2::Mmap;
 use object::{CompressionFormat, Object, ObjectSection};
 use std::fs::File;
@@ -129,6 +131,17 @@ impl Elf {
         };
         let name = module.path.to_string_lossy().into_owned();
         framehop::Module::new(name, module.start..module.end, module.bias, info)
+    }
+
+    /// Where its functions are; `None` if it has no table of them.
+    pub(crate) fn functions(&self, module: &Module) -> Option<Functions> {
+        let section = |name: &str| self.sections.iter().find(|(other, ..)| other == name);
+        let start = |name: &str| section(name).map_or(0, |(_, range, _)| range.start);
+        let part = |name: &str| section(name)?.2.clone();
+        let (header, frames) = (part(".eh_frame_hdr")?, part(".eh_frame")?);
+        let bases = BaseAddresses::default().set_eh_frame(start(".eh_frame")).set_eh_frame_hdr(start(".eh_frame_hdr"));
+        let bases = bases.set_text(start(".text")).set_got(start(".got"));
+        Some(Functions { bias: module.bias, bases, header, frames })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The stacks of threads that sleep in a system call: from outside, without stopping them.
 //!
-//! The kernel tells where such a thread is and where its stack is. It does not tell the other registers, so the walk ends
-//! at a function that needs them: one that keeps its frame by a frame pointer is the last that is found.
+//! The kernel tells where such a thread is and where its stack is. It does not tell the other registers. So the caller of a
+//! function that keeps its frame by a frame pointer is found by what lies on the stack ([`crate::caller`]), or the walk ends there.
 
 use crate::event::{FUTEX, op};
 use crate::image::{Image, Images};
@@ -76,6 +76,10 @@ impl Words for SleeperStack {
         }
         self.pieces.push(Copied(address, memory(self.thread, address, Self::PIECE)?));
         self.pieces.last_mut()?.word(address)
+    }
+
+    fn bytes(&self, address: u64, n: usize) -> Option<Vec<u8>> {
+        memory(self.thread, address, n)
     }
 }
 
@@ -254,5 +258,118 @@ mod tests {
             // SAFETY: a word of ours.
             unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
         });
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    mod frames {
+        use super::*;
+        use crate::process::threads;
+
+        // `room` keeps its frame by the frame pointer, makes room on its stack, and reads a byte from a file. Its argument has the
+        // room above the file's number. The others call it.
+        std::arch::global_asm!(
+            ".globl ondeck_direct, ondeck_direct_end, ondeck_pointer, ondeck_after_old",
+            "ondeck_room: .cfi_startproc",
+            "push rbp",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset rbp, -16",
+            "mov rbp, rsp",
+            ".cfi_def_cfa_register rbp",
+            "mov rsi, rdi",
+            "shr rsi, 32",
+            "sub rsp, rsi",
+            "mov edi, edi",
+            "lea rsi, [rbp - 8]",
+            "mov edx, 1",
+            "xor eax, eax",
+            "syscall",
+            "leave",
+            ".cfi_def_cfa rsp, 8",
+            "ret",
+            ".cfi_endproc",
+            "ondeck_direct: .cfi_startproc",
+            "sub rsp, 24",
+            ".cfi_def_cfa_offset 32",
+            "call ondeck_room",
+            "add rsp, 24",
+            ".cfi_def_cfa_offset 8",
+            "ret",
+            ".cfi_endproc",
+            "ondeck_direct_end:",
+            "ondeck_pointer: .cfi_startproc",
+            "sub rsp, 24",
+            ".cfi_def_cfa_offset 32",
+            "lea rax, [rip + ondeck_room]",
+            "call rax",
+            "add rsp, 24",
+            ".cfi_def_cfa_offset 8",
+            "ret",
+            ".cfi_endproc",
+            // Calls `ondeck_direct`, which does not sleep, and then through a pointer what lies over that one's frame.
+            "ondeck_after_old: .cfi_startproc",
+            "sub rsp, 24",
+            ".cfi_def_cfa_offset 32",
+            "mov [rsp], rdi",
+            "movabs rdi, 0x10ffffffff",
+            "call ondeck_direct",
+            "mov rdi, [rsp]",
+            "lea rax, [rip + ondeck_room]",
+            "call rax",
+            "add rsp, 24",
+            ".cfi_def_cfa_offset 8",
+            "ret",
+            ".cfi_endproc",
+        );
+
+        unsafe extern "C" {
+            fn ondeck_direct(argument: *mut libc::c_void) -> *mut libc::c_void;
+            fn ondeck_direct_end();
+            fn ondeck_pointer(argument: *mut libc::c_void) -> *mut libc::c_void;
+            fn ondeck_after_old(argument: *mut libc::c_void) -> *mut libc::c_void;
+        }
+
+        /// The stack of a thread that begins with a call, and sleeps in a function with so much room.
+        fn stack(begin: unsafe extern "C" fn(*mut libc::c_void) -> *mut libc::c_void, room: usize) -> Vec<u64> {
+            let (mut pipe, mut thread) = ([0; 2], 0);
+            // SAFETY: room for two numbers.
+            assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
+            let argument = room << 32 | pipe[0] as usize;
+            // SAFETY: the same with another word for what it is to be called with.
+            let begin: extern "C" fn(*mut libc::c_void) -> *mut libc::c_void = unsafe { std::mem::transmute(begin) };
+            // SAFETY: room for a number, and no attributes. The thread reads a byte of a pipe of ours into its own frame.
+            let fault = unsafe { libc::pthread_create(&raw mut thread, std::ptr::null(), begin, argument as *mut _) };
+            assert_eq!(fault, 0);
+            let pid = std::process::id();
+            let reads = format!("{} {:#x} ", libc::SYS_read, pipe[0]);
+            let (mut sleepers, mut found) = (Sleepers::new(pid), Vec::new());
+            until(|| {
+                let calls =
+                    threads(pid).into_iter().filter_map(|thread| Some((thread, process::syscall(pid, thread)?)));
+                let sleeper = calls.into_iter().find(|(_, call)| call.starts_with(&reads));
+                let stack = sleeper.and_then(|(thread, call)| sleepers.look(thread, &call));
+                found = stack.map_or(Vec::new(), |stack| sleepers.addresses(stack).to_vec());
+                !found.is_empty()
+            });
+            // SAFETY: a pipe of ours, and a byte.
+            assert_eq!(unsafe { libc::write(pipe[1], [0_u8].as_ptr().cast(), 1) }, 1);
+            // SAFETY: a thread that ends, and no room for what it returns.
+            assert_eq!(unsafe { libc::pthread_join(thread, std::ptr::null_mut()) }, 0);
+            found
+        }
+
+        #[test]
+        fn the_caller_of_a_function_with_room_of_its_own_is_found() {
+            let direct = ondeck_direct as *const () as u64..ondeck_direct_end as *const () as u64;
+            for room in [16, 160, 4096] {
+                let found = stack(ondeck_direct, room);
+                assert!(found.len() > 2 && direct.contains(&found[1]), "{room}: {found:x?}");
+            }
+        }
+
+        #[test]
+        fn where_it_is_not_sure_who_called_the_walk_ends() {
+            assert_eq!(stack(ondeck_pointer, 160).len(), 1);
+            assert_eq!(stack(ondeck_after_old, 4096).len(), 1, "an old caller lies there");
+        }
     }
 }

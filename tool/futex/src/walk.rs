@@ -1,13 +1,15 @@
 //! From registers and a copy of the stack to return addresses.
 //!
 //! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere, which Go and
-//! most compilers at run time leave.
+//! most compilers at run time leave. [`crate::caller`] helps where the frame pointer is not known.
 
-use crate::module::Part;
+use crate::caller::{Calls, Chain, Check, Function, Functions, Lead, ReturnPlace};
+use crate::module::{Elf, Module, Part};
 use crate::record::N_REGISTERS;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
 use rustc_hash::FxHashMap;
-use std::ops::Deref;
+use std::cell::RefCell;
+use std::ops::{Deref, Range};
 
 /// Frames of a stack that are kept.
 const MOST_FRAMES: usize = 128;
@@ -16,6 +18,10 @@ const MOST_FRAMES: usize = 128;
 #[derive(Clone)]
 pub(crate) struct Walker {
     tables: UnwinderNative<Part, MayAllocateDuringUnwind>,
+    /// Where functions are, by the addresses of a module.
+    functions: Vec<(Range<u64>, Functions)>,
+    /// Where calls lead, by the addresses behind them and those of functions.
+    pub(crate) leads: RefCell<FxHashMap<(u64, u64), Lead>>,
 }
 
 /// What is worth keeping between walks, of all processes.
@@ -23,16 +29,34 @@ pub(crate) type Cache = CacheNative<MayAllocateDuringUnwind>;
 
 impl Walker {
     pub(crate) fn new() -> Walker {
-        Walker { tables: UnwinderNative::new() }
+        Walker { tables: UnwinderNative::new(), functions: Vec::new(), leads: RefCell::default() }
     }
 
-    pub(crate) fn add(&mut self, module: framehop::Module<Part>) {
-        self.tables.add_module(module);
+    pub(crate) fn add(&mut self, module: &Module, elf: &Elf) {
+        self.tables.add_module(elf.tables(module));
+        self.functions.extend(elf.functions(module).map(|functions| (module.start..module.end, functions)));
     }
 
     /// Takes away the module that begins there.
     pub(crate) fn remove(&mut self, start: u64) {
         self.tables.remove_module(start);
+        self.leads.get_mut().clear();
+        self.functions.retain(|(range, _)| range.start != start);
+    }
+
+    /// Whether a module with tables has that address.
+    pub(crate) fn has(&self, address: u64) -> bool {
+        self.functions.iter().any(|(range, _)| range.contains(&address))
+    }
+
+    /// Whether one module has both.
+    pub(crate) fn is_one_module(&self, address: u64, other: u64) -> bool {
+        self.functions.iter().any(|(range, _)| range.contains(&address) && range.contains(&other))
+    }
+
+    /// The function with that address.
+    pub(crate) fn function(&self, address: u64) -> Option<Function> {
+        self.functions.iter().find(|(range, _)| range.contains(&address))?.1.at(address)
     }
 
     /// Addresses behind instructions: of the system call, and of the calls that led there. What was read of the stack is added
@@ -45,20 +69,73 @@ impl Walker {
         reads: &mut Reads,
     ) -> Vec<u64> {
         let Some((mut own, address)) = begin(registers) else { return Vec::new() };
+        let first = FrameAddress::from_instruction_pointer(address);
+        let (mut steps, _) = self.follow(cache, first, &mut own, stack, reads);
+        if !knows_frame(&own) {
+            let last = steps.last().map_or(first, |step| step.1);
+            steps.extend(self.beyond(cache, last, own.sp(), stack, reads));
+        }
+        steps.truncate(MOST_FRAMES - 1);
+        std::iter::once(address).chain(steps.into_iter().map(|step| step.1.address())).collect()
+    }
+
+    /// The calls that led to `frame`, and whether the stack ends there.
+    fn follow(
+        &self,
+        cache: &mut Cache,
+        mut frame: FrameAddress,
+        own: &mut UnwindRegsNative,
+        stack: &mut impl Words,
+        reads: &mut Reads,
+    ) -> (Vec<ReturnPlace>, bool) {
         let mut read = |address: u64| {
             let word = stack.word(address);
             reads.push((address, word));
             word.ok_or(())
         };
-        let mut addresses = vec![address];
-        let mut frame = FrameAddress::from_instruction_pointer(address);
-        while addresses.len() < MOST_FRAMES {
-            let next = self.tables.unwind_frame(frame, &mut own, cache, &mut read).ok().flatten();
-            let Some(next) = next.and_then(FrameAddress::from_return_address) else { break };
-            addresses.push(next.address());
+        let mut steps = Vec::new();
+        while steps.len() < MOST_FRAMES {
+            let next = self.tables.unwind_frame(frame, own, cache, &mut read);
+            let Some(next) = next.ok().flatten().and_then(FrameAddress::from_return_address) else {
+                return (steps, next == Ok(None));
+            };
+            steps.push((own.sp().wrapping_sub(8), next));
             frame = next;
         }
-        addresses
+        (steps, false)
+    }
+
+    /// The calls that led to a function whose frame pointer is not known; none if it is not sure which did.
+    fn beyond(
+        &self,
+        cache: &mut Cache,
+        last: FrameAddress,
+        pointer: u64,
+        stack: &mut impl Words,
+        reads: &mut Reads,
+    ) -> Vec<ReturnPlace> {
+        let function = self.function(last.address_for_lookup()).filter(|function| function.is_by_frame_pointer);
+        let Some(function) = function else { return Vec::new() };
+        let mut places = Calls { walker: self, stack }.places(&function, last, pointer);
+        for place in &places.list {
+            let (Some(address), Some(saved)) = (stack.word(*place), stack.word(place - 8)) else { break };
+            let Some(first) = FrameAddress::from_return_address(address) else { break };
+            let mut its_reads = vec![(*place, Some(address)), (place - 8, Some(saved))];
+            let mut own = at_call(address, place + 8, saved);
+            let (above, is_whole) = self.follow(cache, first, &mut own, stack, &mut its_reads);
+            let steps = std::iter::once((*place, first)).chain(above).collect();
+            let chain = Chain { function: &function, steps, is_whole };
+            match chain.check(&places, &mut Calls { walker: self, stack }) {
+                Check::Old => {}
+                Check::Unsure => break,
+                Check::Sure(steps) => {
+                    reads.append(&mut its_reads);
+                    return steps;
+                }
+            }
+        }
+        reads.append(&mut places.seen);
+        Vec::new()
     }
 }
 
@@ -66,6 +143,11 @@ impl Walker {
 pub(crate) trait Words {
     /// The one at an address.
     fn word(&mut self, address: u64) -> Option<u64>;
+
+    /// So many bytes of the process's memory, if they can be read now.
+    fn bytes(&self, _address: u64, _n: usize) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// A copy of memory that begins at an address.
@@ -133,6 +215,29 @@ impl KnownWalks {
 fn begin(registers: &[u64]) -> Option<(UnwindRegsNative, u64)> {
     let &[_, _, frame, pointer, address] = registers else { return None };
     (address != 0).then(|| (UnwindRegsNative::new(address, pointer, frame), address))
+}
+
+/// Registers behind a call.
+#[cfg(target_arch = "x86_64")]
+fn at_call(address: u64, pointer: u64, frame: u64) -> UnwindRegsNative {
+    UnwindRegsNative::new(address, pointer, frame)
+}
+
+/// Whether the frame pointer was known, or has been found. No function has 0 that needs it.
+#[cfg(target_arch = "x86_64")]
+fn knows_frame(own: &UnwindRegsNative) -> bool {
+    own.bp() != 0
+}
+
+#[cfg(target_arch = "aarch64")]
+fn at_call(address: u64, pointer: u64, frame: u64) -> UnwindRegsNative {
+    UnwindRegsNative::new_with_ptr_auth_mask(ADDRESS, address, pointer, frame)
+}
+
+/// Calls of this processor are not known.
+#[cfg(target_arch = "aarch64")]
+fn knows_frame(_: &UnwindRegsNative) -> bool {
+    true
 }
 
 #[cfg(target_arch = "aarch64")]
