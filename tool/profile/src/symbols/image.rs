@@ -192,6 +192,12 @@ impl Image {
         return_address.checked_add_signed(offset)
     }
 
+    /// Whether the instruction before a return address says neither which function it has called nor by which name.
+    pub(super) fn is_by_pointer(&self, return_address: u64) -> bool {
+        let is_there = self.bytes(return_address.wrapping_sub(1)).is_some();
+        is_there && self.call(return_address).is_none() && self.imported(return_address).is_none()
+    }
+
     /// The name of another file's function that was called by the instruction before a return address: by way of a stub that
     /// jumps to where the loader has put its address, or without one.
     pub(super) fn imported(&self, return_address: u64) -> Option<&str> {
