@@ -92,7 +92,7 @@ const ACTS: &str = "acquire release try enter leave exit new free init destroy c
 /// Words before which `lock` is no verb.
 const NO_ACTS: &str = "with without under in holding has is no by for wait";
 /// Words behind the name of a lock in the name of a class that locks it.
-const BEHIND: &str = "guard key holder handle scope var variable impl base private";
+const BEHIND: &str = "section guard key holder handle scope var variable impl base private";
 
 /// Headers whose functions only lock: ours, and those of C++ libraries below a directory [`OF_CPP`]. A function that is made
 /// for a type of another function's own is inlined without a path.
@@ -248,8 +248,8 @@ fn is_a_lock(word: &str) -> bool {
 }
 
 /// Whether a function does no more than to lock, to unlock, to make or to free a lock, as its name says: `CRYPTO_THREAD_lock_new`,
-/// and for a class that only locks `app::Mutex::unlock`, `~StorageLockKey`. Of an inlined function whose class is not known, as
-/// `lock`, that is enough.
+/// and for a class that only locks `app::Mutex::unlock`, `~StorageLockKey`. What another class calls so, as `Cache::unlock`, may do
+/// more. Of an inlined function whose class is not known, `lock` is enough.
 fn locks_by_name(frame: &Frame, brief: &str) -> bool {
     let mut parts = brief.rsplit("::");
     let (function, class) = (parts.next().unwrap_or_default(), words(parts.next().unwrap_or_default()));
@@ -263,9 +263,10 @@ fn locks_by_name(frame: &Frame, brief: &str) -> bool {
     let begins = |at: &usize| is_a_lock(&words[*at]) && words[*at..].iter().all(is_act);
     let Some(at) = (0..words.len()).find(begins) else { return false };
     let (before, rest) = words.split_at(at);
-    let is_verb = rest.len() > 1 || is_in("unlock trylock rdlock wrlock relock", &rest[0]) || before.iter().any(is_act);
-    let is_bare = frame.is_inlined && before.is_empty() && class.is_empty();
-    (is_verb || is_bare) && !before.iter().any(|word| is_in(NO_ACTS, word))
+    let is_verb = is_in("unlock trylock rdlock wrlock relock", &rest[0]) || before.iter().any(is_act);
+    let is_verb = class.is_empty() && (is_verb || frame.is_inlined && before.is_empty());
+    let is_other = |word: &String| is_a_lock(word) || is_in(NO_ACTS, word);
+    (rest.len() > 1 || is_verb) && !before.iter().any(is_other)
 }
 
 /// The same of C++'s, and of ours.
@@ -335,6 +336,22 @@ mod tests {
             ("Lock::Lock(std::mutex&)", "app"),
             ("app::ScopedLocker<int>::~ScopedLocker()", "app"),
             ("CriticalSection::Enter()", "app"),
+            ("sqlite3_mutex_enter", "libsqlite3.so.0"),
+            ("pthreadMutexEnter", "libsqlite3.so.0"),
+            ("CRYPTO_THREAD_unlock", "libcrypto.so.3"),
+            ("CRYPTO_THREAD_write_lock", "libcrypto.so.3"),
+            ("CRYPTO_THREAD_lock_new", "libcrypto.so.3"),
+            ("duckdb::StorageLockKey::~StorageLockKey()", "libduckdb.so"),
+            ("LWLockAcquire", "postgres"),
+            ("g_rw_lock_reader_unlock", "libglib-2.0.so.0"),
+            ("g_mutex_lock_slowpath", "libglib-2.0.so.0"),
+            ("SDL_UnlockMutex", "libSDL2.so"),
+            ("QMutexLocker::~QMutexLocker()", "app"),
+            ("v8::base::ConditionVariable::Wait(v8::base::Mutex*)", "node"),
+            (
+                "auto Guarded<int>::with<Sessions::expire()::{lambda(int&)#1}>(Sessions::expire()::{lambda(int&)#1})",
+                "app",
+            ),
         ] {
             assert!(judged(function, module, "", false), "{function}");
         }
@@ -348,6 +365,14 @@ mod tests {
             ("LockManager::acquire()", "app"),
             ("Block::~Block()", "app"),
             ("Clock::lock()", "app"),
+            ("Query_cache::unlock()", "mariadbd"),
+            ("cache_lock", "app"),
+            ("transfer_with_lock", "app"),
+            ("lock_and_work", "app"),
+            ("unlock_page", "app"),
+            ("mutex_report", "app"),
+            ("MutexPool::get()", "app"),
+            ("lock_PyThread_acquire_lock", "python3"),
             ("lock", "app"),
         ] {
             assert!(!judged(function, module, "", false), "{function}");
@@ -403,7 +428,7 @@ mod tests {
     #[test]
     fn functions_of_headers_are_known_by_their_files() {
         let judged = |function: &str, file: &str| judged(function, "", file, true);
-        let wait = "wait<consume()::<lambda()> >";
+        let wait = "wait<Ready<int> >";
         for file in ["/usr/include/ondeck.hpp", "/usr/include/c++/14/condition_variable", "/lib/c++/v1/mutex"] {
             assert!(judged(wait, file), "{file}");
         }
