@@ -336,6 +336,27 @@ mod tests {
             ("Lock::Lock(std::mutex&)", "app"),
             ("app::ScopedLocker<int>::~ScopedLocker()", "app"),
             ("CriticalSection::Enter()", "app"),
+        ] {
+            assert!(judged(function, module, "", false), "{function}");
+        }
+        for (function, module) in [
+            ("main", "app"),
+            ("row_lock_table(row_prebuilt_t*)", "mariadbd"),
+            ("app+0x1234", "app"),
+            ("malloc", "libc.so.6"),
+            ("std::vector<int>::push_back(int)", "app"),
+            ("rocksdb::MutexLocker::work()", "app"),
+            ("LockManager::acquire()", "app"),
+            ("Block::~Block()", "app"),
+            ("Clock::lock()", "app"),
+        ] {
+            assert!(!judged(function, module, "", false), "{function}");
+        }
+    }
+
+    #[test]
+    fn a_name_says_in_any_library_that_a_function_only_locks() {
+        for (function, module) in [
             ("sqlite3_mutex_enter", "libsqlite3.so.0"),
             ("pthreadMutexEnter", "libsqlite3.so.0"),
             ("CRYPTO_THREAD_unlock", "libcrypto.so.3"),
@@ -356,15 +377,6 @@ mod tests {
             assert!(judged(function, module, "", false), "{function}");
         }
         for (function, module) in [
-            ("main", "app"),
-            ("row_lock_table(row_prebuilt_t*)", "mariadbd"),
-            ("app+0x1234", "app"),
-            ("malloc", "libc.so.6"),
-            ("std::vector<int>::push_back(int)", "app"),
-            ("rocksdb::MutexLocker::work()", "app"),
-            ("LockManager::acquire()", "app"),
-            ("Block::~Block()", "app"),
-            ("Clock::lock()", "app"),
             ("Query_cache::unlock()", "mariadbd"),
             ("cache_lock", "app"),
             ("transfer_with_lock", "app"),
