@@ -125,7 +125,7 @@ impl<'s> Stacks<'s> {
         let is_there = outer.next().is_some_and(|maker| {
             brief(closure).strip_prefix(self.brief(*maker)).is_some_and(|rest| rest.starts_with("::"))
         });
-        let (function, module) = (closure.to_owned(), frame.module.clone());
+        let (function, module) = (closure.replace("_env#", "#"), frame.module.clone());
         (!is_there).then(|| self.number(Frame { function, module, is_named: true, ..Frame::default() }))
     }
 

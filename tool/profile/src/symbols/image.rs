@@ -151,7 +151,9 @@ impl Image {
             }
             // Compilers leave the full name of a function out that is its file's own: there the symbol says more.
             let last = places.last_mut().map(|place| &mut place.function);
-            let is_better = |name: &String| !names::is_mangled(name) && names::is_mangled(&symbol.name);
+            let is_bare =
+                |name: &str| !names::is_mangled(name) && !name.split('<').next().unwrap_or_default().contains("::");
+            let is_better = |name: &String| is_bare(name) && names::is_mangled(&symbol.name);
             if let Some(name) = last.filter(|name| name.as_ref().is_none_or(is_better)) {
                 *name = Some(symbol.name.to_string());
             }
