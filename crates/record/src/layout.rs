@@ -17,7 +17,7 @@ pub mod tenancy;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// `ondeckR` and the version of the form. A test in `layout/form.rs` fails if one changes without the other.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0a");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0b");
 
 /// The beginning of a file.
 #[repr(C)]

@@ -55,15 +55,25 @@ pub(crate) fn begin() {
 }
 
 /// The number of the calling thread's stack, without the frames of this library. [`NONE`] if it cannot be told.
-#[inline(never)]
+#[inline(always)]
 pub(crate) fn stack(recording: &Recording) -> u32 {
+    walked(recording, None)
+}
+
+/// The same at a release, with the place that took the lock, if that is known.
+pub(crate) fn stack_of_release(recording: &Recording, taken_at: u64) -> u32 {
+    walked(recording, Some(taken_at))
+}
+
+#[inline(never)]
+fn walked(recording: &Recording, taken_at: Option<u64>) -> u32 {
     let here = 0_u8;
     let has_room = Stack::new((&raw const here) as u64).has_room();
     if !has_room {
         recording.count_dropped(&recording.dropped_stacks);
         return NONE;
     }
-    in_place(recording)
+    in_place(recording, taken_at)
 }
 
 /// The same for a hold that is timed, where a file will have it: what is not read need not be walked for.
@@ -77,7 +87,7 @@ pub(crate) fn origin(address: u64, stack: u32) -> Origin {
 }
 
 #[inline(never)]
-fn in_place(recording: &Recording) -> u32 {
+fn in_place(recording: &Recording, taken_at: Option<u64>) -> u32 {
     let may_ask = modules::may_ask_for_memory();
     let is_possible = |place: &&Place| may_ask || !place.cache.load(Relaxed).is_null();
     let Some(place) = PLACES.iter().filter(is_possible).find(|place| !place.is_taken.swap(true, Acquire)) else {
@@ -92,12 +102,21 @@ fn in_place(recording: &Recording) -> u32 {
     if place.cache.load(Relaxed).is_null() {
         make_cache(place);
     }
-    let mut addresses = [0_u64; DEPTH];
+    // The first is for the place that took the lock.
+    let mut addresses = [0_u64; 1 + DEPTH];
     // SAFETY: made above or earlier, never freed, and ours while the place is taken.
     let cache = unsafe { &mut *place.cache.load(Relaxed) };
-    let n = walk(cache, &mut addresses);
+    let n = walk(cache, &mut addresses[1..]);
     place.is_taken.store(false, Release);
-    stacks::number(recording, beyond_us(&addresses[..n]))
+    let n_ours = n_ours(&addresses[1..=n]);
+    let taken_at = taken_at.filter(|_| n_ours < n).map(|address| {
+        let is_known = address != 0;
+        let module = || modules::number(address - 1, modules::look(address - 1));
+        in_time::TAKEN_AT | if is_known { in_time::address(address, module()) } else { 0 }
+    });
+    addresses[n_ours] = taken_at.unwrap_or(0);
+    let first = n_ours + usize::from(taken_at.is_none());
+    stacks::number(recording, &addresses[first..(n + 1).min(first + DEPTH)])
 }
 
 /// Apart, as it has a part of the cache on its stack, which is not to be below that of a walk.
@@ -109,7 +128,7 @@ fn make_cache(place: &Place) {
 
 /// Fills in addresses of [`in_time`], the innermost first, and says how many.
 #[inline(always)]
-fn walk(cache: &mut Cache, addresses: &mut [u64; DEPTH]) -> usize {
+fn walk(cache: &mut Cache, addresses: &mut [u64]) -> usize {
     /// Most frames of the recorder.
     const OURS: usize = 16;
     let (address, mut registers, pointer) = registers();
@@ -127,7 +146,7 @@ fn walk(cache: &mut Cache, addresses: &mut [u64; DEPTH]) -> usize {
             addresses[n] = in_time::address(frame.address(), module);
             n += 1;
         }
-        if n == DEPTH {
+        if n == addresses.len() {
             break;
         }
         let Some(known) = modules::known() else { break };
@@ -184,15 +203,14 @@ fn registers() -> (u64, UnwindRegsNative, u64) {
     (address, UnwindRegsNative::new(link, pointer, frame), pointer)
 }
 
-/// Without the frames of the library that this is in; all of them if it is in the program itself. Where it is a part of
+/// How many frames are of the library that this is in; none if it is in the program itself. Where it is a part of
 /// somebody's file, who entered it has told where, and the rest of that file is theirs.
-fn beyond_us(addresses: &[u64]) -> &[u64] {
+fn n_ours(addresses: &[u64]) -> usize {
     if own().entry.get() != 0 {
-        return addresses;
+        return 0;
     }
-    let Some(own) = addresses.first().and_then(|first| modules::library_of(*first)) else { return addresses };
-    let first = addresses.iter().position(|address| !own.contains(address)).unwrap_or(addresses.len());
-    &addresses[first..]
+    let Some(own) = addresses.first().and_then(|first| modules::library_of(*first)) else { return 0 };
+    addresses.iter().position(|address| !own.contains(address)).unwrap_or(addresses.len())
 }
 
 // -- What of the stack may be read -------------------------------------------------------------------------------------
@@ -313,10 +331,10 @@ mod tests {
         let recording = with_room_for_stacks(64, 1000);
         let n_dropped = || recording.dropped_stacks.load(Relaxed);
         PLACES.iter().for_each(|place| place.is_taken.store(true, Relaxed));
-        assert_eq!((in_place(recording), n_dropped()), (NONE, 1));
+        assert_eq!((in_place(recording, None), n_dropped()), (NONE, 1));
         begin();
         assert!(PLACES.iter().all(|place| !place.is_taken.load(Relaxed)));
-        let number = in_place(recording);
+        let number = in_place(recording, None);
         assert!(number != NONE && stacks::innermost(recording, number) != 0);
         // And a thread that has walked gives its cache back.
         assert!(PLACES.iter().all(|place| !place.is_taken.load(Relaxed)));

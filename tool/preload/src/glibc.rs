@@ -79,19 +79,26 @@ pub(crate) unsafe fn destroy(mutex: *const Mutex) -> Answer {
 /// Locks one of the most frequent kind for which nobody waits, if this acquisition is not looked at: whether it was free;
 /// `None` if nothing has been done. By a thread that is known, where such mutexes are.
 #[inline(always)]
-pub(crate) fn lock_idle(mutex: &Mutex) -> Option<bool> {
+pub(crate) fn lock_idle(mutex: &Mutex, from: u64) -> Option<bool> {
     // Counted before: what is done between the locked instructions of a lock and an unlock takes longest.
-    mutex.plain_glibc_marks()?.count_if_idle().then(|| mutex.grab_as_glibc(thread::known_id()))
+    let is_counted = mutex.plain_glibc_marks()?.count_if_idle();
+    is_counted.then(|| {
+        let is_in = mutex.grab_as_glibc(thread::known_id());
+        if is_in {
+            mutex.note_from(from);
+        }
+        is_in
+    })
 }
 
 /// Waits for what [`lock_idle`] has found locked.
 ///
 /// # Safety
 /// As of `pthread_mutex_lock`.
-pub(crate) unsafe fn wait_idle(mutex: &Mutex) -> Answer {
+pub(crate) unsafe fn wait_idle(mutex: &Mutex, from: u64) -> Answer {
     ondeck_record::uncount();
     // SAFETY: the caller's.
-    unsafe { wait_plain(mutex) }
+    unsafe { wait_plain(mutex, from) }
 }
 
 /// Unlocks such a one, if there is nothing to record: whether somebody is to be woken; `None` if nothing has been done. Where
@@ -107,14 +114,15 @@ pub(crate) fn unlock_idle(mutex: &Mutex) -> Option<bool> {
 /// # Safety
 /// As of `pthread_mutex_lock`.
 #[inline(always)]
-pub(crate) unsafe fn lock_plain(mutex: &Mutex) -> Option<Answer> {
+pub(crate) unsafe fn lock_plain(mutex: &Mutex, from: u64) -> Option<Answer> {
     let id = thread::id_beside_known()?;
     // All that is looked at is looked at before: what follows a locked instruction waits for it.
     mutex.plain_glibc_marks().filter(|marks| marks.is_quiet())?;
     if !mutex.grab_as_glibc(id) {
         // SAFETY: the caller's.
-        return Some(unsafe { wait_plain(mutex) });
+        return Some(unsafe { wait_plain(mutex, from) });
     }
+    mutex.note_from(from);
     ondeck_record::count();
     Some(0)
 }
@@ -125,7 +133,7 @@ pub(crate) unsafe fn lock_plain(mutex: &Mutex) -> Option<Answer> {
 /// # Safety
 /// As of `pthread_mutex_lock`.
 #[inline(always)]
-pub(crate) unsafe fn lock_marked(mutex: &Mutex) -> Option<Answer> {
+pub(crate) unsafe fn lock_marked(mutex: &Mutex, from: u64) -> Option<Answer> {
     let kind = mutex.shape.load(Relaxed) as u32 & WHOSE;
     if kind > ADAPTIVE || !mutex.marks.is_idle() {
         return None;
@@ -133,6 +141,7 @@ pub(crate) unsafe fn lock_marked(mutex: &Mutex) -> Option<Answer> {
     // SAFETY: the caller's.
     let answer = unsafe { real::pthread_mutex_trylock(raw(mutex)) };
     if answer == 0 && !mutex.is_locked_again() {
+        mutex.note_from(from);
         ondeck_record::count();
     }
     (answer == 0).then_some(0)
@@ -156,9 +165,11 @@ pub(crate) unsafe fn unlock_marked(mutex: &Mutex) -> Option<Answer> {
 /// As of `pthread_mutex_lock`.
 #[cold]
 #[inline(never)]
-unsafe fn wait_plain(mutex: &Mutex) -> Answer {
+unsafe fn wait_plain(mutex: &Mutex, from: u64) -> Answer {
     // SAFETY: the caller's.
-    wait_for(mutex, &mutex.marks, || unsafe { real::pthread_mutex_lock(raw(mutex)) })
+    let answer = wait_for(mutex, &mutex.marks, || unsafe { real::pthread_mutex_lock(raw(mutex)) });
+    mutex.note_from(from);
+    answer
 }
 
 /// Unlocks one of the most frequent kind, if there is nothing to record; `None` if nothing has been done. Where they are known.
@@ -266,12 +277,23 @@ fn taken(mutex: &Mutex, marks: Option<&Marks>, answer: Answer) -> Answer {
 
 /// # Safety
 /// As of `pthread_mutex_lock`.
-pub(crate) unsafe fn lock(mutex: *const Mutex) -> Answer {
+pub(crate) unsafe fn lock(mutex: *const Mutex, from: u64) -> Answer {
     thread::learn();
     // SAFETY: the caller's.
     let act = || unsafe { real::pthread_mutex_lock(raw(mutex)) };
     // SAFETY: the caller's.
-    unsafe { lock_by(mutex, act) }
+    let answer = unsafe { lock_by(mutex, act) };
+    // SAFETY: the caller's mutex exists.
+    acquired(unsafe { &*mutex }, answer, from);
+    answer
+}
+
+/// Notes where the call returns to that may have locked a mutex, 0 if that is not known: a place of an earlier hold is none of
+/// this one.
+fn acquired(mutex: &Mutex, answer: Answer, from: u64) {
+    if has_it(answer) && mutex.glibc_marks().is_some() && !mutex.is_locked_again() {
+        mutex.note_from(from);
+    }
 }
 
 /// By that clock, or by the real-time one.
@@ -289,7 +311,10 @@ pub(crate) unsafe fn lock_until(mutex: *const Mutex, clock: Option<clockid_t>, a
         return act();
     }
     // SAFETY: the caller's.
-    ondeck_record::gives_up(|| unsafe { lock_by(mutex, act) })
+    let answer = ondeck_record::gives_up(|| unsafe { lock_by(mutex, act) });
+    // SAFETY: the caller's mutex exists.
+    acquired(unsafe { &*mutex }, answer, 0);
+    answer
 }
 
 /// # Safety
@@ -299,6 +324,7 @@ pub(crate) unsafe fn try_lock(mutex: *const Mutex) -> Answer {
     let answer = unsafe { real::pthread_mutex_trylock(raw(mutex)) };
     // SAFETY: the caller's mutex exists.
     let here = unsafe { &*mutex };
+    acquired(here, answer, 0);
     if is_recorded() { tried(here, answer) } else { answer }
 }
 
@@ -333,7 +359,8 @@ fn about_to_release(mutex: &Mutex) -> Option<ondeck_record::PendingRelease> {
     let address = (&raw const *mutex) as u64;
     let pending = marks.release(address)?;
     probes::release(address);
-    Some(pending)
+    let from = mutex.glibc_marks().map_or(0, |_| mutex.from().load(Relaxed));
+    Some(pending.of_hold_from(from))
 }
 
 // -- Condition variables ----------------------------------------------------------------------------------------------
@@ -433,6 +460,7 @@ pub(crate) unsafe fn wait(
         None => unsafe { real::pthread_cond_timedwait(condition, raw(mutex), at) },
     };
     if answer == 0 || answer == ETIMEDOUT {
+        acquired(here, 0, 0);
         if is_recorded() {
             taken(here, here.any_marks(), 0);
         }

@@ -98,64 +98,75 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
     answer
 }
 
+/// Tells where it returns to, too: that says who has taken the lock, if its last act is a jump to the unlock.
+#[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+    #[cfg(target_arch = "x86_64")]
+    core::arch::naked_asm!("mov rsi, [rsp]", "jmp {}", sym lock_from);
+    #[cfg(target_arch = "aarch64")]
+    core::arch::naked_asm!("mov x1, x30", "b {}", sym lock_from);
+}
+
+/// # Safety
+/// As POSIX says; the call returns to the address `from`.
+unsafe extern "C" fn lock_from(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
     let state = process::state();
     if !process::is_recorded(state) {
         // SAFETY: as POSIX says.
-        unsafe { lock_in::<false>(mutex, state) }
+        unsafe { lock_in::<false>(mutex, state, from) }
     } else if thread::known_state() ^ state == process::BESIDE {
         // SAFETY: as POSIX says.
-        unsafe { lock_beside_glibc(mutex) }
+        unsafe { lock_beside_glibc(mutex, from) }
     } else {
         // SAFETY: as POSIX says.
-        unsafe { lock_in::<true>(mutex, state) }
+        unsafe { lock_in::<true>(mutex, state, from) }
     }
 }
 
 /// # Safety
 /// As POSIX says.
 #[inline(always)]
-unsafe fn lock_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
+unsafe fn lock_beside_glibc(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
     // SAFETY: as the caller says.
-    match glibc::lock_idle(unsafe { ours(mutex) }) {
+    match glibc::lock_idle(unsafe { ours(mutex) }, from) {
         Some(true) => 0,
         // SAFETY: as the caller says.
-        Some(false) => unsafe { wait_beside_glibc(mutex) },
+        Some(false) => unsafe { wait_beside_glibc(mutex, from) },
         // SAFETY: as the caller says.
-        None => unsafe { lock_with_a_look(mutex) },
+        None => unsafe { lock_with_a_look(mutex, from) },
     }
 }
 
 /// # Safety
 /// As POSIX says.
 #[inline(never)]
-unsafe extern "C" fn lock_with_a_look(mutex: *mut pthread_mutex_t) -> c_int {
+unsafe extern "C" fn lock_with_a_look(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as the caller says.
-    let answer = unsafe { glibc::lock_plain(here) };
+    let answer = unsafe { glibc::lock_plain(here, from) };
     // SAFETY: as the caller says.
-    let answer = answer.or_else(|| unsafe { glibc::lock_marked(here) });
+    let answer = answer.or_else(|| unsafe { glibc::lock_marked(here, from) });
     // SAFETY: as the caller says.
-    answer.unwrap_or_else(|| unsafe { lock_any(mutex) })
+    answer.unwrap_or_else(|| unsafe { lock_any(mutex, from) })
 }
 
 /// # Safety
 /// As POSIX says, of a plain mutex of the C library's that an attempt has found locked.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn wait_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
+unsafe extern "C" fn wait_beside_glibc(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as the caller says.
-    unsafe { glibc::wait_idle(here) }
+    unsafe { glibc::wait_idle(here, from) }
 }
 
 /// # Safety
 /// As POSIX says.
 #[inline(always)]
-unsafe fn lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, state: u32) -> c_int {
+unsafe fn lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, state: u32, from: u64) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     match here.usual_id::<IS_RECORDED>(state) {
@@ -163,7 +174,7 @@ unsafe fn lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, state: u
         // SAFETY: as the caller says.
         Some(_) => unsafe { wait(mutex) },
         // SAFETY: as the caller says.
-        None => unsafe { lock_unusual(mutex) },
+        None => unsafe { lock_unusual(mutex, from) },
     }
 }
 
@@ -183,7 +194,7 @@ unsafe extern "C" fn wait(mutex: *mut pthread_mutex_t) -> c_int {
 /// # Safety
 /// As POSIX says.
 #[inline(never)]
-unsafe extern "C" fn lock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
+unsafe extern "C" fn lock_unusual(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
     if process::leaves_all(process::state()) {
         // SAFETY: as the caller says.
         return unsafe { real::lock_as_is(mutex) };
@@ -191,20 +202,20 @@ unsafe extern "C" fn lock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as the caller says.
-    here.lock_touched().unwrap_or_else(|| unsafe { lock_any(mutex) })
+    here.lock_touched().unwrap_or_else(|| unsafe { lock_any(mutex, from) })
 }
 
 /// # Safety
 /// As POSIX says.
 #[cold]
 #[inline(never)]
-unsafe fn lock_any(mutex: *mut pthread_mutex_t) -> Answer {
+unsafe fn lock_any(mutex: *mut pthread_mutex_t, from: u64) -> Answer {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     match here.kind() {
         Some(kind) => here.lock(kind, None),
         // SAFETY: as the caller says.
-        None => unsafe { glibc::lock(mutex.cast()) },
+        None => unsafe { glibc::lock(mutex.cast(), from) },
     }
 }
 

@@ -101,7 +101,7 @@ fn is_of_program(frame: &Frame) -> bool {
     frame.is_named && !is_standard && !is_below(frame) && !is_wrapper(frame, &brief)
 }
 
-fn is_standard(root: &str) -> bool {
+pub(crate) fn is_standard(root: &str) -> bool {
     ["std", "core", "alloc"].contains(&root)
 }
 
@@ -189,6 +189,34 @@ fn end(text: &str) -> usize {
         }
     }
     text.len()
+}
+
+/// The closure that a function is compiled for, by its name: `A::work()::{lambda()#1}` of `with<A::work()::{lambda()#1}>(int)`. Not
+/// that of the class that it is of, which may have kept it.
+pub(crate) fn closure_for(function: &str) -> Option<&str> {
+    let is_closure = |one: &&str| {
+        let signs = ["::{lambda(", "::<lambda(", "::{closure"];
+        let is_own = |at| begin(one, at, "").is_none() && !is_standard(one.split("::").next().unwrap_or_default());
+        signs.iter().filter_map(|sign| one.find(sign)).any(is_own)
+    };
+    let mut rest = function;
+    while let Some(open) = rest.find('<') {
+        rest = &rest[open + 1..];
+        let mut types = Vec::new();
+        let behind = loop {
+            let (one, more) = rest.split_at(end(rest));
+            types.push(one.trim());
+            rest = more.strip_prefix([',', '>']).unwrap_or_default();
+            if !more.starts_with(',') {
+                break more;
+            }
+        };
+        let is_last = behind == ">" || behind.starts_with(">(");
+        if let Some(found) = types.into_iter().find(is_closure).filter(|_| is_last) {
+            return Some(found);
+        }
+    }
+    None
 }
 
 /// `{lambda(int)}` of `<lambda(int)>`, as symbols have it.
@@ -331,6 +359,34 @@ mod tests {
         let names = names(&stack);
         assert_eq!(names[..2], ["main::{lambda()#4}::operator()".to_owned(), format!("{inner}::operator()")]);
         assert_eq!(brief(&names[1]), "main::{lambda#1}::operator()::{lambda#1}::operator()");
+    }
+
+    #[test]
+    fn who_runs_a_closure_was_compiled_for_it() {
+        for (function, closure) in [
+            (
+                "auto A<std::map<int, long> >::with<B::c()::{lambda(auto:1&)#1}>(B::c()::{lambda(auto:1&)#1})",
+                "B::c()::{lambda(auto:1&)#1}",
+            ),
+            ("with<int, B::c(int)::<lambda(auto:1&)> >", "B::c(int)::<lambda(auto:1&)>"),
+            ("app::with::<app::main::{closure#0}, ()>", "app::main::{closure#0}"),
+            ("with<u64, app::main::{closure_env#0}>", "app::main::{closure_env#0}"),
+        ] {
+            assert_eq!(closure_for(function), Some(closure), "{function}");
+        }
+        for function in [
+            "Task<main::{lambda()#1}>::run()",
+            "f(std::function<void (main::{lambda()#1})>)",
+            "main::{lambda(std::vector<int>)#1}::operator()(std::vector<int>) const",
+            "run<std::tuple<main::{lambda()#1}> >(int)",
+            "with<std::thread::spawn::{closure_env#0}<u8>>",
+            "with<int>(int)",
+            "with<a::{closure",
+            "with<",
+            "",
+        ] {
+            assert_eq!(closure_for(function), None, "{function}");
+        }
     }
 
     #[test]

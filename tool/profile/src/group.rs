@@ -287,7 +287,7 @@ fn timeline<'a>(all: impl Iterator<Item = &'a Timeline>) -> Timeline {
 fn causes(all: Vec<Cause>) -> Vec<Cause> {
     let mut sums: BTreeMap<(State, Option<u32>, String, Option<WaitObject>), Cause> = BTreeMap::new();
     for cause in all {
-        let key = (cause.state, cause.stack, cause.call.clone(), cause.other);
+        let key = (cause.state, cause.stack, format!("{} {}", cause.call, cause.awaited), cause.other);
         match sums.get_mut(&key) {
             None => _ = sums.insert(key, cause),
             Some(sum) => {

@@ -12,6 +12,7 @@
 //! its [file](located).
 
 use crate::profile::{Frame, LockKind, WaitKind};
+use crate::words::waits_on;
 use crate::wrappers::{begins, is_wrapper};
 use std::borrow::Cow;
 
@@ -270,6 +271,29 @@ pub(crate) fn place<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)> + Clo
         })
     };
     first(is_between).or_else(|| first(is_wrapper))
+}
+
+/// What [`awaited`] says of who waits for threads that it wakes, as the C library may.
+pub(crate) const NOTIFIES: &str = "in a notification";
+
+/// What the stack of a thread that sleeps in a futex call says of that, behind "it waits": ``for a future (`std::future::get`)``, and
+/// where it is of no kind that is known ``in `fprintf` ``. `None` if the program itself makes the call.
+pub(crate) fn awaited<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)> + Clone) -> Option<String> {
+    let inner = frames.clone().take(place(frames.clone())?).filter(|(frame, _)| frame.is_named);
+    let inner: Vec<&str> = inner.map(|(_, brief)| brief).collect();
+    let has = |words: &str| inner.iter().any(|brief| begins(plain(brief), words));
+    let function = inner.last()?;
+    let what = match classify(frames).meaning {
+        _ if has("pthread_cond_signal pthread_cond_broadcast cnd_signal cnd_broadcast") => {
+            return Some(NOTIFIES.to_owned());
+        }
+        _ if has("std::__future_base:: std::__basic_future:: std::future:: std::shared_future::") => "a future",
+        Lock(LockKind::Unknown) | Wait(Other) => return Some(format!("in `{function}`")),
+        Lock(_) => "a lock",
+        Wait(Once) => "an initialisation",
+        Wait(kind) => &format!("a {}", waits_on(kind)),
+    };
+    Some(format!("for {what} (`{function}`)"))
 }
 
 #[cfg(test)]

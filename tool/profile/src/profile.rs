@@ -240,6 +240,9 @@ pub struct Cause {
     pub stack: Option<u32>,
     /// The system call in which the holder slept, of [`State::Blocked`]; empty where that is not known.
     pub call: String,
+    /// What it slept for there, as its stack says: `for a future (std::future::get)`, or `in fprintf`. Empty where that is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub awaited: String,
     /// What the holder waited for, of [`State::OtherLock`].
     pub other: Option<WaitObject>,
     /// How much waiting it is, in ns.

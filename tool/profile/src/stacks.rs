@@ -1,10 +1,10 @@
 //! The frames and stacks of a profile, each once and with names: both collectors look addresses up in them.
 
-use crate::anonymous;
+use crate::anonymous::{self, closure_for, is_standard};
 use crate::names::{brief, line};
 use crate::profile::Frame;
 use crate::symbols::{Module, Symbols};
-use crate::wrappers::is_wrapper;
+use crate::wrappers::{is_wrapper, only_locks};
 use indexmap::IndexSet;
 use ondeck_record::read::outside::{Share, Spent};
 use std::collections::HashMap;
@@ -107,7 +107,26 @@ impl<'s> Stacks<'s> {
         for (at, frame) in anonymous::named(&list) {
             frames[at] = self.number(frame);
         }
+        for at in (0..frames.len()).rev() {
+            if let Some(closure) = self.closure_of_gone(frames[at], &frames[at + 1..]) {
+                frames.insert(at + 1, closure);
+            }
+        }
         self.stack_as_it_is(frames)
+    }
+
+    /// The closure that a function runs, in the place of who made it, if that is not on the stack: its last act was a jump.
+    fn closure_of_gone(&mut self, number: u32, around: &[u32]) -> Option<u32> {
+        let (frame, name) = (self.frame(number), self.brief(number));
+        let is_own =
+            !frame.is_inlined && !only_locks(frame, name) && !is_standard(name.split("::").next().unwrap_or(""));
+        let closure = closure_for(&frame.function).filter(|_| is_own)?;
+        let mut outer = around.iter().filter(|outer| !self.is_wrapper(**outer));
+        let is_there = outer.next().is_some_and(|maker| {
+            brief(closure).strip_prefix(self.brief(*maker)).is_some_and(|rest| rest.starts_with("::"))
+        });
+        let (function, module) = (closure.replace("_env#", "#"), frame.module.clone());
+        (!is_there).then(|| self.number(Frame { function, module, is_named: true, ..Frame::default() }))
     }
 
     /// The same without new names.

@@ -151,6 +151,12 @@ impl Symbols {
         target.map_or(Vec::new(), |target| self.frames(modules, target.wrapping_add(module.bias), false))
     }
 
+    /// Whether the call before a return address went to where a pointer led.
+    pub fn is_by_pointer(&mut self, modules: &[Module], return_address: u64) -> bool {
+        let Some(module) = find(modules, return_address.saturating_sub(1)) else { return false };
+        self.image(module).is_some_and(|image| image.is_by_pointer(return_address.wrapping_sub(module.bias)))
+    }
+
     /// The frames of a library's function that is not on the stack any more, as it jumped to a part of the library that has no
     /// name, where `inner` returns to: a stripped C library waits so for threads and semaphores. The caller has called it by
     /// its name.

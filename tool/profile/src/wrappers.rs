@@ -1,9 +1,12 @@
 //! Frames that stand between a program and its lock and say nothing of either: the waiting function is the one that
 //! called them.
 //!
-//! A name counts if its short form begins with one of [`BEGINNINGS`]; a function whose name is not known, if it is in
-//! one of [`LIBRARIES`]. The lists are here and nowhere else: a frame that is missing shows up as the top of many stacks.
+//! A name counts if it says so itself ([`locks_by_name`]), as `sqlite3_mutex_enter` does in any library; if it is compiled for a
+//! closure of its caller, which it runs; or if its short form begins with one of [`BEGINNINGS`]. A function whose name is not
+//! known counts if it is in one of [`LIBRARIES`]. The lists are here and nowhere else: a frame that is missing shows up as the top
+//! of many stacks.
 
+use crate::anonymous::closure_for;
 use crate::names::brief;
 use crate::profile::{Frame, Profile, Site};
 use std::collections::HashMap;
@@ -38,10 +41,8 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("", "__lock __timedwait __syscall_cp __wait"),
     // C++: libstdc++ and libc++.
     ("", "__gthread_ __gthrw_ __glibcxx_rwlock_"),
-    ("std::", "mutex:: timed_mutex:: recursive_mutex:: recursive_timed_mutex:: __mutex_base:: \
-        __recursive_mutex_base:: __timed_mutex_impl:: __libcpp_mutex_ __libcpp_recursive_mutex_ \
-        __libcpp_condvar_ lock_guard:: unique_lock:: scoped_lock:: lock try_lock shared_mutex:: \
-        shared_timed_mutex:: __shared_mutex_pthread:: __shared_timed_mutex_base:: shared_lock:: \
+    ("std::", "__mutex_base:: __recursive_mutex_base:: __timed_mutex_impl:: __libcpp_recursive_mutex_ \
+        __libcpp_condvar_ lock try_lock unique_lock:: __shared_mutex_pthread:: __shared_timed_mutex_base:: \
         __glibcxx_rwlock_ counting_semaphore:: __semaphore_impl:: call_once __atomic_wait \
         __atomic_base::wait __atomic_semaphore:: __tree_barrier:: __libcpp_atomic_wait \
         __libcpp_platform_wait_on_address __cxx_atomic_wait atomic::wait atomic_flag::wait \
@@ -57,31 +58,21 @@ const BEGINNINGS: &[(&str, &str)] = &[
     // Go's runtime.
     ("", "runtime.futex runtime.notesleep runtime.notetsleep runtime.mPark runtime.stopm"),
     // Libraries that programs take their mutexes from.
-    ("boost::", "mutex:: timed_mutex:: recursive_mutex:: recursive_timed_mutex:: shared_mutex:: \
-        posix::pthread_ pthread:: shared_lock:: upgrade_lock:: condition_variable_any:: \
-        lock_guard:: unique_lock:: condition_variable::"),
+    ("boost::", "posix::pthread_ pthread:: shared_mutex:: condition_variable_any:: condition_variable::"),
     ("absl::", "Mutex:: MutexLock:: ReaderMutexLock:: WriterMutexLock:: CondVar:: \
         base_internal::SpinLock synchronization_internal::"),
-    ("", "AbslInternal nsync_ nsync::nsync_ g_mutex_ g_cond_ g_rec_mutex_ g_rw_lock_ g_bit_lock \
-        g_pointer_bit_lock uv_mutex_ uv_cond_ apr_thread_mutex_ \
-        apr_thread_cond_"),
-    ("", "QMutex:: QBasicMutex:: QRecursiveMutex:: QMutexLocker:: QReadWriteLock:: QReadLocker:: \
-        QWriteLocker:: QWaitCondition:: QWaitConditionPrivate:: QSemaphore::"),
-    ("SDL_", "LockMutex TryLockMutex UnlockMutex mutexP mutexV CondWait WaitCondition SemWait \
-        WaitSemaphore LockRWLock UnlockRWLock"),
+    ("", "AbslInternal nsync_ nsync::nsync_ g_bit_lock g_pointer_bit_lock QReadWriteLock:: QWaitCondition:: \
+        QWaitConditionPrivate:: QSemaphore::"),
+    ("SDL_", "mutexP mutexV CondWait WaitCondition SemWait WaitSemaphore"),
     ("folly::", "SharedMutex MicroLock Baton:: SaturatingSemaphore:: ParkingLot:: \
         parking_lot_detail:: detail::futex detail::distributed_mutex:: detail::MemoryIdler::"),
     ("WTF::", "ParkingLot:: Lock WordLock Condition::"),
-    ("rocksdb::", "port::Mutex:: port::CondVar:: MutexLock::"),
-    ("kyotocabinet::", "Mutex:: CondVar::"),
-    ("v8::base::", "Mutex:: RecursiveMutex:: ConditionVariable::"),
     // CPython.
     ("", "take_gil drop_gil PyCOND_TIMEDWAIT PyEval_RestoreThread PyEval_SaveThread \
         _PyThreadState_Attach _PyThreadState_Detach PyThread_acquire_lock PyThread_release_lock \
         acquire_timed _PyMutex_Lock PyMutex_Lock _PySemaphore_"),
     // MySQL and MariaDB.
-    ("", "inline_mysql_mutex_ inline_mysql_cond_ psi_mutex_ psi_cond_ safe_mutex_ safe_cond_ \
-        os_event sync_array_ PolicyMutex:: TTASEventMutex:: rw_lock_s_lock rw_lock_x_lock \
+    ("", "os_event sync_array_ TTASEventMutex:: rw_lock_s_lock rw_lock_x_lock \
         rw_lock_sx_lock pfs_rw_lock_ srw_mutex_impl:: ssux_lock_impl::"),
     // Ours.
     ("", "ondeck_ ondeck::"),
@@ -94,9 +85,14 @@ const LIBRARIES: &str =
 /// Packages of Rust that lock and do nothing else.
 const PACKAGES: &[&str] = &["lock_api", "parking_lot", "parking_lot_core", "ondeck", "ondeck-lineage", "ondeck-record"];
 
-/// What functions of classes that only lock are called, in lower case and without `_`; beside what makes and destroys them.
-const LOCKING: &str = "lock unlock trylock lockslow unlockslow lockshared unlockshared trylockshared sharedlock \
-    sharedunlock readlock readunlock writelock writeunlock acquire release enter leave drop";
+/// Words in names: what is done with locks and nothing else, and in which way.
+const ACTS: &str = "acquire release try enter leave exit new free init destroy create delete make alloc get put take drop read \
+    write reader writer rd wr rw shared exclusive slow slowpath contended fast wait timed timedwait until for signal broadcast \
+    notify wake one all section do internal impl";
+/// Words before which `lock` is no verb.
+const NO_ACTS: &str = "with without under in holding has is no by for wait";
+/// Words behind the name of a lock in the name of a class that locks it.
+const BEHIND: &str = "section guard key holder handle scope var variable impl base private";
 
 /// Headers whose functions only lock: ours, and those of C++ libraries below a directory [`OF_CPP`]. A function that is made
 /// for a type of another function's own is inlined without a path.
@@ -189,6 +185,11 @@ pub(crate) fn top<F: Copy>(
 }
 
 pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
+    only_locks(frame, brief) || closure_for(&frame.function).is_some()
+}
+
+/// The same of a function that runs nothing of its caller's.
+pub(crate) fn only_locks(frame: &Frame, brief: &str) -> bool {
     if !frame.is_named {
         return begins(&frame.module, LIBRARIES);
     }
@@ -196,7 +197,7 @@ pub(crate) fn is_wrapper(frame: &Frame, brief: &str) -> bool {
         || BEGINNINGS.iter().any(|(before, names)| brief.strip_prefix(before).is_some_and(|rest| begins(rest, names)));
     let is_of_header = frame.is_inlined && !brief.contains("::") && is_of_header(&frame.file);
     let is_of_library = is_of_locks(&frame.file) || is_of_standard_library(frame, brief) || is_of_header;
-    is_known || is_of_library || is_of_a_guard(frame, brief)
+    is_known || is_of_library || locks_by_name(frame, brief)
 }
 
 /// Whether a function is of a standard library by its source file. Only of an inlined function, which may have no path, is
@@ -217,20 +218,55 @@ fn is_of_standard_library(frame: &Frame, brief: &str) -> bool {
         }
 }
 
-/// Whether a function locks or unlocks for a class of the program that does nothing else, by both names: `Lock::~Lock`,
-/// `app::Mutex::unlock`. Where the class is not known, as the function was inlined, by its own: `lock`.
-fn is_of_a_guard(frame: &Frame, brief: &str) -> bool {
-    let mut parts = brief.rsplit("::").map(|part| part.to_lowercase().replace('_', ""));
-    let Some(function) = parts.next() else { return false };
-    let is_locking = LOCKING.split(' ').any(|name| name == function);
-    let Some(class) = parts.next() else {
-        return frame.is_inlined && function.contains("lock") && is_locking;
-    };
-    let is_one_of = |words: &[&str]| words.iter().any(|word| class.ends_with(word));
-    let is_guard =
-        is_one_of(&["lock", "locker", "mutex", "guard", "criticalsection"]) && !is_one_of(&["block", "clock"]);
-    let is_made = function.strip_prefix('~').unwrap_or(&function) == class;
-    is_guard && (is_made || is_locking)
+/// The words of a name, in lower case: `pthread mutex enter` of `pthreadMutexEnter`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let letters: Vec<char> = name.chars().collect();
+    for (at, letter) in letters.iter().enumerate() {
+        let is_before_small = letters.get(at + 1).is_some_and(|next| next.is_lowercase());
+        let is_after_small = at > 0 && letters[at - 1].is_lowercase();
+        if !letter.is_alphabetic() || letter.is_uppercase() && (is_before_small || is_after_small) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphabetic()) {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn is_in(words: &str, word: &str) -> bool {
+    words.split(' ').any(|one| one == word)
+}
+
+/// Whether a word is of a lock: `mutex`, `rwlock`, `locker`, `unlock`.
+fn is_a_lock(word: &str) -> bool {
+    let is_one = |end| word.ends_with(end);
+    is_in("critical cond condition latch semaphore guard", word)
+        || (is_one("mutex") || is_one("lock") || is_one("locker")) && !is_in("block clock deadlock", word)
+}
+
+/// Whether a function does no more than to lock, to unlock, to make or to free a lock, as its name says: `CRYPTO_THREAD_lock_new`,
+/// and for a class that only locks `app::Mutex::unlock`, `~StorageLockKey`. What another class calls so, as `Cache::unlock`, may do
+/// more. Of an inlined function whose class is not known, `lock` is enough.
+fn locks_by_name(frame: &Frame, brief: &str) -> bool {
+    let mut parts = brief.rsplit("::");
+    let (function, class) = (parts.next().unwrap_or_default(), words(parts.next().unwrap_or_default()));
+    let words = words(function);
+    let is_act = |word: &String| is_a_lock(word) || is_in(ACTS, word);
+    let behind = class.iter().rposition(|word| is_a_lock(word)).map(|at| &class[at + 1..]);
+    let is_of_lock = behind.is_some_and(|behind| behind.iter().all(|word| is_in(BEHIND, word)));
+    if is_of_lock && !words.is_empty() && (words == class || words.iter().all(is_act)) {
+        return true;
+    }
+    let begins = |at: &usize| is_a_lock(&words[*at]) && words[*at..].iter().all(is_act);
+    let Some(at) = (0..words.len()).find(begins) else { return false };
+    let (before, rest) = words.split_at(at);
+    let is_verb = is_in("unlock trylock rdlock wrlock relock", &rest[0]) || before.iter().any(is_act);
+    let is_verb = class.is_empty() && (is_verb || frame.is_inlined && before.is_empty());
+    let is_other = |word: &String| is_a_lock(word) || is_in(NO_ACTS, word);
+    (rest.len() > 1 || is_verb) && !before.iter().any(is_other)
 }
 
 /// The same of C++'s, and of ours.
@@ -313,6 +349,42 @@ mod tests {
             ("LockManager::acquire()", "app"),
             ("Block::~Block()", "app"),
             ("Clock::lock()", "app"),
+        ] {
+            assert!(!judged(function, module, "", false), "{function}");
+        }
+    }
+
+    #[test]
+    fn a_name_says_in_any_library_that_a_function_only_locks() {
+        for (function, module) in [
+            ("sqlite3_mutex_enter", "libsqlite3.so.0"),
+            ("pthreadMutexEnter", "libsqlite3.so.0"),
+            ("CRYPTO_THREAD_unlock", "libcrypto.so.3"),
+            ("CRYPTO_THREAD_write_lock", "libcrypto.so.3"),
+            ("CRYPTO_THREAD_lock_new", "libcrypto.so.3"),
+            ("duckdb::StorageLockKey::~StorageLockKey()", "libduckdb.so"),
+            ("LWLockAcquire", "postgres"),
+            ("g_rw_lock_reader_unlock", "libglib-2.0.so.0"),
+            ("g_mutex_lock_slowpath", "libglib-2.0.so.0"),
+            ("SDL_UnlockMutex", "libSDL2.so"),
+            ("QMutexLocker::~QMutexLocker()", "app"),
+            ("v8::base::ConditionVariable::Wait(v8::base::Mutex*)", "node"),
+            (
+                "auto Guarded<int>::with<Sessions::expire()::{lambda(int&)#1}>(Sessions::expire()::{lambda(int&)#1})",
+                "app",
+            ),
+        ] {
+            assert!(judged(function, module, "", false), "{function}");
+        }
+        for (function, module) in [
+            ("Query_cache::unlock()", "mariadbd"),
+            ("cache_lock", "app"),
+            ("transfer_with_lock", "app"),
+            ("lock_and_work", "app"),
+            ("unlock_page", "app"),
+            ("mutex_report", "app"),
+            ("MutexPool::get()", "app"),
+            ("lock_PyThread_acquire_lock", "python3"),
             ("lock", "app"),
         ] {
             assert!(!judged(function, module, "", false), "{function}");
@@ -368,7 +440,7 @@ mod tests {
     #[test]
     fn functions_of_headers_are_known_by_their_files() {
         let judged = |function: &str, file: &str| judged(function, "", file, true);
-        let wait = "wait<consume()::<lambda()> >";
+        let wait = "wait<Ready<int> >";
         for file in ["/usr/include/ondeck.hpp", "/usr/include/c++/14/condition_variable", "/lib/c++/v1/mutex"] {
             assert!(judged(wait, file), "{file}");
         }

@@ -242,6 +242,7 @@ impl Marks {
             now,
             woken: own().woken.get(),
             taken_by,
+            taken_at: 0,
             charged,
             held,
             flag: 0,
@@ -282,6 +283,7 @@ impl Marks {
             now,
             woken: own().woken.get(),
             taken_by,
+            taken_at: 0,
             charged: None,
             held: None,
             flag: 0,
@@ -323,6 +325,8 @@ pub struct PendingRelease {
     woken: u64,
     /// The stack that acquired it, if that is known.
     taken_by: u32,
+    /// Where the call returned to that acquired it; 0 if that is not known.
+    taken_at: u64,
     charged: Option<Charge>,
     held: Option<u64>,
     /// Of an `Access`.
@@ -330,6 +334,12 @@ pub struct PendingRelease {
 }
 
 impl PendingRelease {
+    /// The call that acquired the mutex returned to that address; 0 if that is not known.
+    #[must_use]
+    pub fn of_hold_from(self, taken_at: u64) -> Self {
+        PendingRelease { taken_at, ..self }
+    }
+
     /// The mutex is released.
     pub fn done(self) {
         if let Some(told) = self.write_down() {
@@ -356,7 +366,10 @@ impl PendingRelease {
             push(recording, Sample { event, lock: self.number, stack, at: self.now, ns, weight, lengths: [0; 2] });
         }
         if let Some(charged) = &self.charged {
-            let stack = || if self.taken_by == NONE { walk::stack(recording) } else { self.taken_by };
+            let stack = || match self.taken_by {
+                NONE => walk::stack_of_release(recording, self.taken_at),
+                known => known,
+            };
             let from = now_ns();
             let is_recorded = record(recording, event::CHARGE | self.flag, self.number, self.now, charged, stack);
             if charged.chance.is_some() {

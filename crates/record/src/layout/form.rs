@@ -9,7 +9,7 @@ use std::format;
 use std::string::String;
 
 /// The version, and what [`form`] comes to in it.
-const KNOWN: (u8, u64) = (0x0a, 0x61f7_c196_2161_fd7a);
+const KNOWN: (u8, u64) = (0x0b, 0xeadb_3c91_fdf8_a5bd);
 
 /// Where each field of these begins, and how many bytes it has. A struct with a field that is not named here does not compile.
 macro_rules! fields {
@@ -64,7 +64,7 @@ fn form() -> String {
         [event::TRIED, event::READING, event::AGAIN, event::ALL],
         [source::LIBRARY, source::PROGRAM],
         [Lock::NAMELESS, Waiter::TAKEN, NONE, in_time::UNTOLD, Nesting::SHARED, Nesting::TRIED],
-        [Nesting::word([1, 2]), named::word(1, 2), waiting::one(1), in_time::address(1, 2)],
+        [Nesting::word([1, 2]), named::word(1, 2), waiting::one(1), in_time::address(1, 2), in_time::TAKEN_AT],
         [tenancy::number(1, 2), tenancy::used(1, 2), tenancy::claimed(1, 2), tenancy::next(1)],
         [encoded(1 << 20), LENGTHS_AT[0], LENGTHS_AT[1]],
         [command::NOTHING, command::BEGIN, command::END, command::ABANDON, Control::NOTE],

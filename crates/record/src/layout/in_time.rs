@@ -6,6 +6,10 @@ const AT: u32 = 48;
 /// In the place of a module's number: it could not be told. No module has it.
 pub const UNTOLD: u32 = 0x7fff;
 
+/// Of the first word of a stack that was walked at a release: it is where the call returned to that took the lock, 0 if that is
+/// not known, and no frame. Who has taken it may be gone from the stack, as its last act was a jump.
+pub const TAKEN_AT: u64 = 1 << 63;
+
 /// The address of such a module.
 pub const fn address(plain: u64, module: u32) -> u64 {
     plain | (module as u64) << AT
@@ -13,7 +17,7 @@ pub const fn address(plain: u64, module: u32) -> u64 {
 
 /// As the process has it.
 pub const fn plain(address: u64) -> u64 {
-    // Above that are the kernel's.
+    // Above that are the kernel's, and what is [`TAKEN_AT`].
     if address >> 63 == 0 { address & !(!0 << AT) } else { address }
 }
 

@@ -125,7 +125,7 @@ impl Program {
 }
 
 /// Whether these words are in a text in their order.
-fn says(text: &str, words: &[&str]) -> bool {
+pub(crate) fn says(text: &str, words: &[&str]) -> bool {
     let mut rest = text;
     words.iter().all(|words| {
         let after = rest.split_once(words).map(|(_, after)| after);
@@ -134,7 +134,7 @@ fn says(text: &str, words: &[&str]) -> bool {
     })
 }
 
-fn first_paragraph(words: &[&str]) -> String {
+pub(crate) fn first_paragraph(words: &[&str]) -> String {
     first_of(&ondeck(&[&["profile", "--library", library(), "--"], words].concat()).stderr)
 }
 

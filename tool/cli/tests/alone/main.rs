@@ -9,6 +9,7 @@ mod snapshots;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "these tests need little of it")]
 mod support;
+mod who_holds;
 
 /// Held by the test that runs.
 static CORES: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -47,6 +47,18 @@ impl Mutex {
         is_in
     }
 
+    /// Where one that has marks keeps the address to which the call returned that locked it; 0 if that is not known. Only the
+    /// thread that has it looks.
+    pub(crate) fn from(&self) -> &AtomicU64 {
+        // SAFETY: eight bytes of the lock, which is not there, that may hold any number.
+        unsafe { &*self.place().cast::<AtomicU64>() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn note_from(&self, from: u64) {
+        self.from().store(from, Relaxed);
+    }
+
     /// Unlocks such a one as the C library does: whether somebody sleeps, who is [to be woken](wake_as_glibc). The write that
     /// frees it is the last touch.
     #[inline(always)]

@@ -15,7 +15,7 @@
 //! | 12-15 | `__nusers` | how many threads wait on condition variables with it |
 //! | 16-19 | `__kind` | as there |
 //! | 20-23 | `__spins`, `__elision` | which process has touched it last, see `process`; 0 if no fork leads to that |
-//! | 24-31 | `__list`, of robust mutexes only | the lock; another one than the flagship has all 16 bytes |
+//! | 24-31 | `__list`, of robust mutexes only | the lock; another one than the flagship has all 16 bytes. In mutexes that stay the C library's: where the call returned to that locked it |
 //! | 32-39 | the other half of that | the recorder's marks, also in mutexes that stay the C library's |
 //!
 //! Zeros are a free mutex, so the static initializers need no first use.

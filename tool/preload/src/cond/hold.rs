@@ -49,7 +49,7 @@ impl MutexHold {
         let mutex = unsafe { &*self.mutex };
         let Some(count) = self.count else {
             // SAFETY: as the caller says, and it is one that the C library made.
-            let answer = unsafe { glibc::lock(self.mutex) };
+            let answer = unsafe { glibc::lock(self.mutex, 0) };
             if self.is_counted {
                 mutex.forget_waiter();
             }

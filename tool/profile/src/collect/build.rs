@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
         let looked_at = recording.looked_at.as_deref();
         let modules: Vec<Module> = modules.map(|one| module(one, looked_at)).collect();
         let names = recording.contents.names()?;
-        Ok(Image { recording, number, process, modules, names, stacks: HashMap::new(), callees: HashMap::new() })
+        Ok(Image { recording, number, process, modules, names, stacks: HashMap::new() })
     }
 
     fn add(&mut self, number: usize, recording: &Recording) -> Result<(), ReadError> {
@@ -262,7 +262,6 @@ impl<'a> Builder<'a> {
                 account => account.cloned().unwrap_or_default(),
             };
             let account = &recording.with_those_under_way(&lock, account, self.since, &under_way);
-            self.find_callees(&mut image, account)?;
             match meaning(lock.kind) {
                 Ok(kind) => self.add_lock(&mut image, &lock, kind, account)?,
                 // Notified, and waited on by nobody.
@@ -449,8 +448,6 @@ struct Image<'a> {
     modules: Vec<Module>,
     names: read::Names,
     stacks: HashMap<u32, u32>,
-    /// Of one lock: the frames of the function that is called before a return address; `None` of several.
-    callees: HashMap<u64, Option<Vec<u32>>>,
 }
 
 impl Image<'_> {

@@ -43,6 +43,8 @@ pub(crate) enum Activity {
     NoCore,
     /// It slept in the system call of that number, if that is known.
     Blocked(Option<u32>),
+    /// It slept in a futex call outside of the recorded ones, in the stack of that number.
+    Asleep(u32),
     /// It waited for the lock of that number, or for what has none ([`NONE`]) at that address.
     Waiting(u32, u64),
     /// It waited for the end of a thread.
@@ -50,18 +52,22 @@ pub(crate) enum Activity {
 }
 
 impl Activity {
+    /// It slept in a futex call, and where is not known.
+    pub(super) const IN_FUTEX: Activity = Activity::Blocked(Some(libc::SYS_futex as u32));
+
     /// As a profile has it, with the system call.
     pub(crate) fn told(self) -> (State, String) {
         let call = match self {
             Activity::Blocked(Some(number)) => syscalls::Sysno::new(number as usize)
                 .map_or_else(|| format!("system call {number}"), |call| call.name().to_owned()),
             Activity::Joining => "pthread_join".to_owned(),
+            Activity::Asleep(_) => "futex".to_owned(),
             _ => String::new(),
         };
         let state = match self {
             Activity::Computing => State::Computing,
             Activity::NoCore => State::NoCore,
-            Activity::Blocked(_) | Activity::Joining => State::Blocked,
+            Activity::Blocked(_) | Activity::Asleep(_) | Activity::Joining => State::Blocked,
             Activity::Waiting(..) => State::OtherLock,
         };
         (state, call)
@@ -130,8 +136,10 @@ pub(super) struct Holders {
     threads: HashMap<u32, Thread>,
     /// Where threads sleep that have waited for long, or that others have waited for.
     sleepers: HashMap<u32, Sleeper>,
-    /// The stacks of these, once one was looked at.
+    /// The stacks of these, and of holders that sleep in futex calls, once one was looked at.
     stacks: Option<Sleepers>,
+    /// When the next such holder's stack is looked at, and how many were.
+    asleep: (u64, u32),
     /// Threads that seem to wait since that time and have ended, and when that was asked.
     ended: Vec<(u32, u64)>,
     asked_at: u64,
@@ -215,12 +223,17 @@ impl Holders {
                 // It may have got the lock since, by a wait that is over, or have begun to wait.
                 doing = self.doing(reader, &process, &reader.waiters()?, thread);
             }
-            let Some(doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
+            let Some(mut doing) = doing.filter(|_| owner() == Some(thread)) else { continue };
             let until = time.ns();
             self.note_delay(&process, thread, now);
             let is_hanging = waiters.iter().filter(hangs).any(|waiter| waiter.lock == lock);
             if is_hanging && matches!(doing, Activity::Blocked(_)) {
                 self.find_sleeper(reader.about.pid, thread, now);
+            }
+            if doing == Activity::IN_FUTEX
+                && let Some(stack) = self.asleep(reader.about.pid, thread, now).filter(|_| owner() == Some(thread))
+            {
+                doing = Activity::Asleep(stack);
             }
             add(self.looks.entry(lock).or_default(), HolderSample { at, until, thread, doing });
         }
@@ -239,7 +252,7 @@ impl Holders {
             let (at, until) = match doing {
                 Activity::Computing | Activity::NoCore => (asked, time.ns()),
                 // It did not wait before, or it would be among those.
-                Activity::Blocked(_) => (waiters.from, time.ns()),
+                Activity::Blocked(_) | Activity::Asleep(_) => (waiters.from, time.ns()),
                 Activity::Waiting(..) | Activity::Joining => (waiters.from, waiters.until),
             };
             if doing == Activity::Computing {
@@ -290,12 +303,28 @@ impl Holders {
         if self.sleepers.get(&thread).is_some_and(|known| now.saturating_sub(known.at) < AGAIN_NS) {
             return;
         }
-        let here = self.numbers.here(thread);
-        let Some(call) = syscall(pid, here) else { return };
-        let stacks = self.stacks.get_or_insert_with(|| Sleepers::new(pid));
-        if let Some(stack) = stacks.look(here, &call) {
+        if let Some(stack) = self.stack_of(pid, thread) {
             self.sleepers.insert(thread, Sleeper { at: now, stack });
         }
+    }
+
+    fn stack_of(&mut self, pid: u32, thread: u32) -> Option<u32> {
+        let here = self.numbers.here(thread);
+        let call = syscall(pid, here)?;
+        self.stacks.get_or_insert_with(|| Sleepers::new(pid)).look(here, &call)
+    }
+
+    /// The number of the stack where a holder sleeps in a futex call, as for a future, if it is time to look at one: more and more
+    /// seldom, as they are alike.
+    fn asleep(&mut self, pid: u32, thread: u32, now: u64) -> Option<u32> {
+        const GAP_NS: u64 = 20_000_000;
+        const MOST_GAPS: u32 = 50;
+        let (at, n) = self.asleep;
+        if now < at {
+            return None;
+        }
+        self.asleep = (now + GAP_NS * u64::from(n.min(MOST_GAPS)), n + 1);
+        Some(self.stack_of(pid, thread)? | Self::SEEN)
     }
 
     /// The number of the stack where a thread sleeps, if it was looked for after that time; [`NONE`] if not.
@@ -387,7 +416,10 @@ impl Holders {
     fn split(&self, looks: &[HolderSample], to: u64) -> Option<Shares> {
         let HolderSample { thread, at: first, .. } = *looks.first()?;
         let mut counts: BTreeMap<Activity, f64> = BTreeMap::new();
-        looks.iter().for_each(|look| *counts.entry(look.doing).or_default() += 1.0);
+        // In one hold it sleeps for one thing.
+        let asleep = looks.iter().map(|look| look.doing).find(|doing| matches!(doing, Activity::Asleep(_)));
+        let doing = |look: &HolderSample| asleep.filter(|_| look.doing == Activity::IN_FUTEX).unwrap_or(look.doing);
+        looks.iter().for_each(|look| *counts.entry(doing(look)).or_default() += 1.0);
         let all: f64 = counts.values().sum();
         let could_run = counts.remove(&Activity::Computing).unwrap_or_default();
         if could_run > 0.0 {

@@ -1,6 +1,7 @@
 //! Profiles whose truth is known, and what is said of them.
 
 use super::*;
+use crate::kinds::NOTIFIES;
 use crate::made_up;
 use crate::profile::{
     Bar, Cause, Condition, Frame, Histogram, Lock, LockKind, LockOrder, OrderStep, Process, Site, State, Stuck,
@@ -241,7 +242,8 @@ fn a_function_that_runs_and_sleeps_has_one_sentence() {
 
 #[test]
 fn a_holder_that_sleeps_in_a_notification_may_try_other_locks() {
-    let locks = vec![lock("m", &[blocked(2, "futex", 900.0)], &[])];
+    let notifies = Cause { awaited: NOTIFIES.to_owned(), ..blocked(2, "futex", 900.0) };
+    let locks = vec![lock("m", &[notifies], &[])];
     let found = findings(&Profile { locks: locks.clone(), ..program() });
     assert_eq!(
         found.verdict,
@@ -251,6 +253,27 @@ fn a_holder_that_sleeps_in_a_notification_may_try_other_locks() {
     assert!(found.command.is_some());
     let ours = findings(&Profile { locks, lock: "ondeck".to_owned(), ..program() });
     assert!(ours.verdict.ends_with("Notify outside of the section.") && ours.command.is_none(), "{}", ours.verdict);
+}
+
+#[test]
+fn a_holder_that_sleeps_in_a_futex_call_waits_for_what_its_stack_says() {
+    for (awaited, each_ns, expected) in [
+        (
+            "for a future (`std::future::get`)",
+            4e6,
+            "waits for a future (`std::future::get`): 100 % of the waiting. Do that",
+        ),
+        ("", 4e6, "sleeps in futex, for no lock that was recorded: 100 % of the waiting. Do that"),
+        ("", 3e5, "is blocked in futex, as in a notification: 100 % of the waiting. Notify"),
+    ] {
+        let asleep = Cause { awaited: awaited.to_owned(), each_ns, ..blocked(2, "futex", 900.0) };
+        let found = findings(&Profile { locks: vec![lock("m", &[asleep], &[])], ..program() });
+        assert!(
+            found.verdict.contains(&format!(" at a time while it {expected} outside of the section.")),
+            "{}",
+            found.verdict
+        );
+    }
 }
 
 #[test]

@@ -476,6 +476,28 @@ fn who_waits_is_who_does_more_than_lock() {
 }
 
 #[test]
+fn what_a_holder_waits_for_is_told_with_the_function_that_it_calls() {
+    let said = |stack: &str| {
+        let frames = frames(stack);
+        awaited(frames.iter().map(|(frame, brief)| (frame, brief.as_str())))
+    };
+    for (stack, expected) in [
+        (
+            "syscall@libc.so.6 std::__atomic_futex_unsigned_base::_M_futex_wait_until@libstdc++.so.6 \
+             std::__future_base::_State_baseV2::wait std::future::get ask fetch",
+            "for a future (`std::future::get`)",
+        ),
+        ("futex_wait@libc.so.6 pthread_cond_broadcast@libc.so.6 notify main", "in a notification"),
+        ("__lll_lock_wait@libc.so.6 fprintf@libc.so.6 log main", "for a lock (`fprintf`)"),
+        ("libc.so.6+0x1@libc.so.6 fprintf@libc.so.6 log main", "in `fprintf`"),
+        ("pthread_barrier_wait@libc.so.6 step main", "for a barrier (`pthread_barrier_wait`)"),
+    ] {
+        assert_eq!(said(stack).as_deref(), Some(expected), "{stack}");
+    }
+    assert_eq!([said("own_wait main"), said("")], [None, None]);
+}
+
+#[test]
 fn no_row_is_without_a_stack_that_needs_it() {
     let named =
         |rows: &'static [Row]| rows.iter().flat_map(|(.., names)| names.split(' ')).map(move |name| (name, rows));

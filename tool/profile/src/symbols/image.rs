@@ -151,7 +151,9 @@ impl Image {
             }
             // Compilers leave the full name of a function out that is its file's own: there the symbol says more.
             let last = places.last_mut().map(|place| &mut place.function);
-            let is_better = |name: &String| !names::is_mangled(name) && names::is_mangled(&symbol.name);
+            let is_bare =
+                |name: &str| !names::is_mangled(name) && !name.split('<').next().unwrap_or_default().contains("::");
+            let is_better = |name: &String| is_bare(name) && names::is_mangled(&symbol.name);
             if let Some(name) = last.filter(|name| name.as_ref().is_none_or(is_better)) {
                 *name = Some(symbol.name.to_string());
             }
@@ -190,6 +192,12 @@ impl Image {
             _ => return None,
         };
         return_address.checked_add_signed(offset)
+    }
+
+    /// Whether the instruction before a return address says neither which function it has called nor by which name.
+    pub(super) fn is_by_pointer(&self, return_address: u64) -> bool {
+        let is_there = self.bytes(return_address.wrapping_sub(1)).is_some();
+        is_there && self.call(return_address).is_none() && self.imported(return_address).is_none()
     }
 
     /// The name of another file's function that was called by the instruction before a return address: by way of a stub that

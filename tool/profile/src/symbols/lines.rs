@@ -3,7 +3,11 @@
 //! names, and unpacked within the budget: `addr2line`'s own loader opens what it finds, and unpacks what is packed.
 
 use super::elf::content;
-use addr2line::gimli::{AbbreviationsCacheStrategy, Dwarf, DwarfPackage, EndianSlice, Error, RunTimeEndian, SectionId};
+use super::names::demangle;
+use addr2line::gimli::{
+    AbbreviationsCacheStrategy, AttributeValue, DW_AT_abstract_origin, DW_AT_name, DW_AT_specification, Dwarf,
+    DwarfPackage, EndianSlice, Error, RunTimeEndian, SectionId, UnitOffset,
+};
 use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
 use memmap2::Mmap;
 use object::Object;
@@ -90,6 +94,11 @@ impl Lines {
         let mut lines = Vec::new();
         while let Some(frame) = frames.next().map_err(|error| error.to_string())? {
             let name = frame.function.as_ref().and_then(|name| name.raw_name().ok());
+            let types = name
+                .as_ref()
+                .filter(|name| is_without_types(name))
+                .and_then(|_| self.types(address, frame.dw_die_offset?));
+            let name = name.map(|name| types.map_or(name.clone(), |types| (demangle(&name) + &types).into()));
             let (file, line) = frame.location.map_or((None, None), |location| (location.file, location.line));
             lines.push(Line {
                 function: shortened(&name.unwrap_or_default()),
@@ -98,6 +107,20 @@ impl Lines {
             });
         }
         Ok(lines)
+    }
+
+    /// The types that a function was compiled for: `<u64>` of `with<u64>`.
+    fn types(&self, address: u64, at: UnitOffset) -> Option<String> {
+        let LookupResult::Output(unit) = self.context.find_dwarf_and_unit(address) else { return None };
+        let (unit, mut entry) = (unit?, unit?.entry(at).ok()?);
+        for origin in [DW_AT_abstract_origin, DW_AT_specification] {
+            if let Some(AttributeValue::UnitRef(at)) = entry.attr_value(origin) {
+                entry = unit.entry(at).ok()?;
+            }
+        }
+        let name = unit.attr_string(entry.attr_value(DW_AT_name)?).ok()?;
+        let name = name.to_string_lossy();
+        name.find('<').map(|at| name[at..].to_owned())
     }
 
     /// What a unit has in a file of its own, if that is there and belongs to it.
@@ -144,6 +167,12 @@ fn weighed(dwarf: &Dwarf<Bytes>, budget: &Budget) -> Result<Share, String> {
         }
     }
     Ok(share)
+}
+
+/// Whether a symbol is one of Rust's older ones, which end in a hash instead.
+fn is_without_types(symbol: &str) -> bool {
+    const HASH: usize = "17h0123456789abcdefE".len();
+    symbol.starts_with("_ZN") && symbol.len() > HASH && symbol[symbol.len() - HASH..].starts_with("17h")
 }
 
 /// A name of a debug file may be as long as the file.

@@ -81,8 +81,6 @@ impl Builder<'_> {
         for number in nestings.iter_mut().flat_map(|one| one.locks.iter_mut().chain(&mut one.outer)) {
             *number = *same.get(number).unwrap_or(number);
         }
-        // What was called at a return address is known of one lock.
-        image.callees.clear();
         let locks = self.nested(image, &nestings)?;
         let (classes, members) = self.classes(image, &locks);
         let names = names(&classes, image.recording.contents.about().pid);

@@ -1,12 +1,10 @@
 //! Stacks of a recording as those of a profile: with names, and with functions that are gone from them.
 
 use super::{Builder, Image};
-use crate::collect::account::Account;
 use crate::profile::Frame;
 use crate::wrappers::{UNKNOWN, is_below};
-use ondeck_record::layout::NONE;
+use ondeck_record::layout::{NONE, in_time};
 use ondeck_record::read::ReadError;
-use std::collections::{BTreeMap, BTreeSet};
 
 impl Builder<'_> {
     /// The number in the profile of a stack of a recording; `None` if that has none.
@@ -22,21 +20,26 @@ impl Builder<'_> {
             image.stacks.extend(known.map(|known| (number, known)));
             return Ok(known);
         }
-        let addresses = image.recording.contents.stack(number)?;
+        let mut addresses = image.recording.contents.stack(number)?;
+        let taken_at = addresses.first().filter(|first| **first & in_time::TAKEN_AT != 0).copied();
+        if taken_at.is_some() {
+            addresses.remove(0);
+        }
         if addresses.is_empty() {
             return Ok(None);
         }
-        let mut frames = self.gone(image, addresses[0]);
+        let mut frames = match taken_at {
+            Some(taken_at) => self.gone(image, taken_at & !in_time::TAKEN_AT, &addresses),
+            // Who takes it by a jump has nothing to do with it.
+            None => self.stacks.tail_caller(image.code(), addresses[0]),
+        };
         let is_found = !frames.is_empty();
         self.add_frames(image, &addresses, &mut frames);
         if !is_found && frames.iter().all(|frame| is_below(self.stacks.frame(*frame))) {
             frames.insert(0, self.unknown(image, addresses[0]));
         }
         let known = self.stacks.stack(frames);
-        // What was called there is known of one lock, and not of all.
-        if !image.callees.contains_key(&addresses[0]) {
-            image.stacks.insert(number, known);
-        }
+        image.stacks.insert(number, known);
         Ok(Some(known))
     }
 
@@ -57,56 +60,34 @@ impl Builder<'_> {
         }
     }
 
-    /// Finds what is called at the innermost return addresses of a lock's stacks, by those of its stacks that have the called
-    /// function in them: who leaves the lock by a jump took it by a call.
-    pub(super) fn find_callees(&mut self, image: &mut Image, account: &Account) -> Result<(), ReadError> {
-        image.callees.clear();
-        let numbers = account.stacks().filter(|number| *number != NONE).collect::<BTreeSet<u32>>();
-        let stack = |number| Ok((number, image.recording.contents.stack(number)?));
-        let stacks = numbers.into_iter().map(stack).collect::<Result<BTreeMap<u32, Vec<u64>>, ReadError>>()?;
-        let inner: BTreeSet<u64> = stacks.values().filter_map(|stack| stack.first().copied()).collect();
-        // What locks by itself is more likely to unlock by itself than what calls it.
-        let locking = account.waiters.0.keys().chain(account.takers.0.keys()).map(|stack| stack.number);
-        let direct = locking.filter_map(|number| stacks.get(&number)?.first_chunk::<2>());
-        let all = stacks.values().flat_map(|stack| stack.array_windows::<2>());
-        for pairs in [direct.collect::<Vec<&[u64; 2]>>(), all.collect()] {
-            let mut found: BTreeMap<u64, Option<Vec<u32>>> = BTreeMap::new();
-            for [called, caller] in pairs.into_iter().filter(|pair| inner.contains(&pair[1])) {
-                let called = self.without_wrappers(image, *called);
-                let known = found.entry(*caller).or_insert_with(|| Some(called.clone()));
-                if known.as_ref().is_some_and(|known| self.function(known) != self.function(&called)) {
-                    *known = None;
-                }
-            }
-            for (caller, called) in found {
-                image.callees.entry(caller).or_insert(called);
-            }
-        }
-        Ok(())
-    }
-
     /// The outermost of the functions at one address.
     fn function(&self, frames: &[u32]) -> Option<&str> {
         frames.last().map(|frame| self.stacks.frame(*frame).function.as_str())
     }
 
-    /// The functions at an address, from the innermost on that does more than lock.
-    fn without_wrappers(&mut self, image: &Image, address: u64) -> Vec<u32> {
-        let all = self.stacks.frames_of(image.code(), address);
-        all.into_iter().skip_while(|frame| self.stacks.is_wrapper(*frame)).collect()
-    }
-
-    /// The functions that are no longer on the stack, as the innermost of them has jumped to the one that locks or unlocks.
-    fn gone(&mut self, image: &Image, return_address: u64) -> Vec<u32> {
-        let jumped = self.stacks.tail_caller(image.code(), return_address);
-        match image.callees.get(&return_address) {
-            // The call says which.
-            Some(Some(called)) if self.function(called) == self.function(&jumped) => jumped,
-            // The one that was called has jumped to it.
-            Some(Some(called)) => called.iter().copied().chain(jumped).collect(),
-            Some(None) if jumped.is_empty() => vec![self.unknown(image, return_address)],
-            Some(None) | None => jumped,
+    /// The functions that are no longer on the stack of a release, as the innermost of them has jumped to the one that unlocks:
+    /// the one that has taken the lock, if it was called there, and what it was called by.
+    fn gone(&mut self, image: &Image, taken_at: u64, addresses: &[u64]) -> Vec<u32> {
+        let jumped = self.stacks.tail_caller(image.code(), addresses[0]);
+        if jumped.is_empty() && !self.stacks.symbols.is_by_pointer(&image.modules, addresses[0]) {
+            return jumped;
         }
+        let taker = if taken_at == 0 { Vec::new() } else { self.stacks.frames_of(image.code(), taken_at) };
+        let function = self.function(&taker).map(str::to_owned);
+        for address in addresses {
+            let frames = self.stacks.frames_of(image.code(), *address);
+            if function.is_some() && self.function(&frames) == function.as_deref() {
+                return jumped;
+            }
+        }
+        let is_known =
+            taker.last().map(|frame| self.stacks.frame(*frame)).is_some_and(|it| it.is_named && !is_below(it));
+        let taker = taker.into_iter().skip_while(|frame| !is_known || self.stacks.is_wrapper(*frame));
+        let taker: Vec<u32> = taker.collect();
+        if taker.is_empty() && jumped.is_empty() {
+            return vec![self.unknown(image, addresses[0])];
+        }
+        if self.function(&taker) == self.function(&jumped) { taker } else { taker.into_iter().chain(jumped).collect() }
     }
 
     /// In the place of a function that is gone and could be any.

@@ -5,6 +5,7 @@ use crate::collect::account::Account;
 use crate::collect::charges::Part;
 use crate::collect::holders::Activity;
 use crate::collect::{Recording, meaning};
+use crate::kinds;
 use crate::profile::{Cause, LockKind, Profile, State, Stuck, WaitKind, WaitObject};
 use crate::rules::{LONG_NS, UNDER_WAY_NS};
 use indexmap::IndexSet;
@@ -145,7 +146,9 @@ impl Builder<'_> {
             let number = self.stack(image, stack.number)?;
             let number = number.map(|n| if kind == LockKind::RwLock { self.told_apart(n, *stack) } else { n });
             let (state, call, other) = self.told(image.process, *doing);
-            causes.push(Cause { state, stack: number, call, other, ..of_part(part) });
+            let asleep = if let Some(Activity::Asleep(at)) = doing { self.stack(image, *at)? } else { None };
+            let awaited = asleep.and_then(|stack| kinds::awaited(self.stacks.named(stack))).unwrap_or_default();
+            causes.push(Cause { state, stack: number, call, awaited, other, ..of_part(part) });
         }
         let without = |state, part: &Part| Cause { state, ..of_part(part) };
         causes.extend([without(State::Passing, &parts.passing), without(State::Free, &parts.free)]);

@@ -1,6 +1,7 @@
 //! The causes of one lock's waiting, put together by what can be done about them.
 
 use super::measures::threads;
+use crate::kinds::NOTIFIES;
 use crate::profile::{Cause, Lock, LockKind, Profile, Site, State, WaitObject};
 use crate::rules::{FEWEST_SAMPLES, KEPT, LONG_NS, LOOK_NS, MANY_HOLDS, ONE_EVENT, RARE, SELDOM, SLEEPS_TOO};
 use crate::wrappers::Tops;
@@ -46,6 +47,8 @@ pub(in crate::findings) struct CauseShare {
     /// The frame of the function that holds it, by its index in [`Profile::frames`].
     pub(in crate::findings) frame: Option<u32>,
     pub(in crate::findings) call: String,
+    /// What it sleeps for there, of a futex call.
+    pub(in crate::findings) awaited: String,
     pub(super) ns: f64,
     /// Of the lock's waiting.
     pub(in crate::findings) part: f64,
@@ -116,7 +119,8 @@ pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Cause
     let lacks_core = |cause: &Cause| is_crowded && cause.each_ns < LOOK_NS as f64 && !lock.causes.is_empty();
     let is_late = |cause: &Cause| is_crowded && lock.most_waiting >= profile.cores && cause.each_ns >= LONG_NS as f64;
     let can_be_tried = can_be_tried(profile, lock);
-    let mut sums: BTreeMap<(CauseKind, &str, &str), CauseShare> = BTreeMap::new();
+    let awaited = awaited(&parts, tops);
+    let mut sums: BTreeMap<(CauseKind, &str, [&str; 2]), CauseShare> = BTreeMap::new();
     for cause in parts.iter() {
         let frame = cause.stack.and_then(|stack| tops.top(stack));
         let function = frame.map_or("", |frame| tops.brief(frame));
@@ -132,7 +136,9 @@ pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Cause
             State::Passing => CauseKind::Passing,
         };
         let has_function = what.is_of_a_holder();
-        let key = (what, if has_function { function } else { "" }, cause.call.as_str());
+        let awaited = awaited.get(function).filter(|_| cause.call == "futex" && cause.awaited.is_empty());
+        let awaited = awaited.map_or(cause.awaited.as_str(), |(awaited, _)| awaited);
+        let key = (what, if has_function { function } else { "" }, [cause.call.as_str(), awaited]);
         let share = sums.entry(key).or_insert_with(|| CauseShare {
             threads: threads(lock),
             has_cores: !is_crowded,
@@ -140,6 +146,7 @@ pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Cause
             what,
             frame: frame.filter(|_| has_function),
             call: cause.call.clone(),
+            awaited: awaited.to_owned(),
             ..CauseShare::default()
         });
         share.add(cause);
@@ -158,6 +165,19 @@ pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Cause
     shares
 }
 
+/// What functions sleep for most in futex calls, as far as looks have seen the stack: their others are alike.
+fn awaited<'a>(parts: &'a [Cause], tops: &'a Tops) -> HashMap<&'a str, (&'a str, f64)> {
+    let mut most: HashMap<&str, (&str, f64)> = HashMap::new();
+    for cause in parts.iter().filter(|cause| !cause.awaited.is_empty()) {
+        let Some(frame) = cause.stack.and_then(|stack| tops.top(stack)) else { continue };
+        let known = most.entry(tops.brief(frame)).or_default();
+        if cause.ns > known.1 {
+            *known = (&cause.awaited, cause.ns);
+        }
+    }
+    most
+}
+
 impl CauseShare {
     fn add(&mut self, cause: &Cause) {
         self.ns += cause.ns;
@@ -167,12 +187,14 @@ impl CauseShare {
     }
 
     fn finish(&mut self, all: f64) {
-        if self.what == CauseKind::Blocked && self.call == "futex" {
+        self.part = self.ns / all;
+        self.each_ns /= self.ns;
+        // What lasts longer, a look would have seen.
+        let is_short = self.awaited.is_empty() && self.call == "futex" && self.each_ns < LOOK_NS as f64;
+        if self.what == CauseKind::Blocked && (is_short || self.awaited == NOTIFIES) {
             self.what = CauseKind::Notifying;
         }
         self.tries &= matches!(self.what, CauseKind::Notifying | CauseKind::Passing);
-        self.part = self.ns / all;
-        self.each_ns /= self.ns;
         self.without_core /= self.ns;
     }
 
@@ -191,7 +213,7 @@ impl CauseShare {
         let ns = self.ns + sleeps.ns;
         self.each_ns = (self.ns * self.each_ns + sleeps.ns * sleeps.each_ns) / ns;
         self.without_core *= self.ns / ns;
-        (self.blocked, self.call) = (sleeps.ns / ns, sleeps.call.clone());
+        (self.blocked, self.call, self.awaited) = (sleeps.ns / ns, sleeps.call.clone(), sleeps.awaited.clone());
         (self.ns, self.part, self.count) = (ns, self.part + sleeps.part, self.count + sleeps.count);
     }
 

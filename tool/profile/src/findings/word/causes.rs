@@ -88,7 +88,12 @@ fn without_core(profile: &Profile, cause: &CauseShare) -> String {
 }
 
 fn sleeps(cause: &CauseShare) -> String {
-    if cause.call.is_empty() { "sleeps".to_owned() } else { format!("is blocked in {}", plain(&cause.call)) }
+    match (cause.call.as_str(), cause.awaited.as_str()) {
+        ("", _) => "sleeps".to_owned(),
+        ("futex", "") => "sleeps in futex, for no lock that was recorded".to_owned(),
+        (call, "") => format!("is blocked in {}", plain(call)),
+        (_, awaited) => format!("waits {}", plain(awaited)),
+    }
 }
 
 fn passing(profile: &Profile, tops: &Tops, lock: &Lock, share: &str, cause: &CauseShare) -> String {

@@ -103,7 +103,11 @@ fn cpp_with_templates_and_names_of_a_file_only() {
 fn rust_with_generics_and_without_hashes() {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     for (mangling, visit, enter) in [
-        (&[][..], None, None),
+        (
+            &[][..],
+            Some("<program::shelf::Slot<T> as program::shelf::Place>::visit"),
+            Some("program::shelf::enter<u16>"),
+        ),
         (
             &["-C", "symbol-mangling-version=v0"],
             Some("<program::shelf::Slot<u16> as program::shelf::Place>::visit"),

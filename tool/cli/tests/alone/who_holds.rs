@@ -1,0 +1,29 @@
+//! Who is named as the holder of a lock where the stack at its unlock does not say it, or says it of a wrapper.
+
+use crate::alone;
+use crate::culprits::{first_paragraph, says};
+use crate::support::programs::compiled;
+
+/// What the list says first has these words in it in their order, and not the last one.
+const CASES: [(&str, &[&str], &str); 4] = [
+    ("tasks", &["`Rebuild::run`", "holds `index_lock` for "], "Lookup"),
+    ("closures", &["`Sessions::expire`", "holds `sessions.all.mutex` for "], "Guarded"),
+    ("futures", &["`fetch`", "holds `registry` for ", "waits for a future (`std::future::get`)"], "notification"),
+    ("wrapped", &["`store`", "holds ", "made in `open_database"], "db_mutex"),
+];
+
+#[test]
+fn who_does_more_than_lock_is_named() {
+    let _cores = alone();
+    let program = compiled("who_holds.cpp", &["-std=c++17", "-O2"]);
+    let mut wrong = String::new();
+    for (case, expected, other) in CASES {
+        let said = || first_paragraph(&[program.as_str(), case]);
+        let is_right = |said: &String| says(said, expected) && !said.contains(other);
+        // As for the culprits: what else runs on the machine may be what matters most, for once.
+        if !is_right(&said()) && !is_right(&said()) {
+            wrong += &format!("{case}: not {expected:?} in {}\n", said());
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
