@@ -54,7 +54,7 @@ mod walk;
 pub use event::STACK_BYTES;
 pub use image::{Image, MOST_MODULES};
 pub use module::Module;
-pub use pair::{End, Wait};
+pub use pair::{End, Release, Wait};
 pub use refusal::Refusal;
 pub use sleeper::stack_of_sleeper;
 pub use start::PausedProcess;

@@ -12,8 +12,8 @@ use crate::record::N_REGISTERS;
 pub(crate) struct Sleeper {
     /// The number of the call.
     call: u64,
-    /// Its first two arguments.
-    arguments: [u64; 2],
+    /// Its first three arguments.
+    arguments: [u64; 3],
     /// Where a walk begins.
     pub(crate) registers: [u64; N_REGISTERS],
     /// What lies on its stack.
@@ -25,14 +25,14 @@ impl Sleeper {
     pub(crate) fn find(pid: u32, thread: u32) -> Option<Sleeper> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
         let words: Vec<&str> = text.split_whitespace().collect();
-        let &[call, first, second, .., pointer, address] = words.as_slice() else { return None };
+        let &[call, first, second, third, .., pointer, address] = words.as_slice() else { return None };
         let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
         let (pointer, address) = (number(pointer)?, number(address)?);
         #[cfg(target_arch = "x86_64")]
         let registers = [0, 0, 0, pointer, address];
         #[cfg(target_arch = "aarch64")]
         let registers = [0, 0, pointer, address];
-        let arguments = [number(first)?, number(second)?];
+        let arguments = [number(first)?, number(second)?, number(third)?];
         Some(Sleeper {
             call: call.parse().ok()?,
             arguments,
@@ -41,10 +41,10 @@ impl Sleeper {
         })
     }
 
-    /// The futex it sleeps for, if that is what it does.
-    pub(crate) fn futex(&self) -> Option<u64> {
-        let [address, op] = self.arguments;
-        (self.call == FUTEX && op::waits(op as i32)).then_some(address)
+    /// The futex it sleeps for, if that is what it does, and the thread of which that may be the number.
+    pub(crate) fn futex(&self) -> Option<(u64, u32)> {
+        let [address, op, value] = self.arguments;
+        (self.call == FUTEX && op::waits(op as i32)).then_some((address, op::thread(op as i32, value as u32)))
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
             });
             let thread = told.recv().unwrap();
             let futex = || Sleeper::find(std::process::id(), thread)?.futex();
-            until(|| futex() == Some(word.as_ptr() as u64));
+            until(|| futex().is_some_and(|(address, _)| address == word.as_ptr() as u64));
             word.store(8, std::sync::atomic::Ordering::Relaxed);
             // SAFETY: a word of ours.
             unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
