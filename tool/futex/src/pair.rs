@@ -472,8 +472,7 @@ mod tests {
             woke(&mut pairs, thread, 395 + 10 * u64::from(thread), 0x1000, 1);
         }
         woke(&mut pairs, 90, 900, 0x1000, 1);
-        let expected =
-            [(1, vec![(300, 90)]), (2, vec![(300, 90), (10, 1)]), (3, vec![(300, 90), (5, 1), (15, 2)])];
+        let expected = [(1, vec![(300, 90)]), (2, vec![(300, 90), (10, 1)]), (3, vec![(300, 90), (5, 1), (15, 2)])];
         assert_eq!(parts(&mut pairs), expected);
     }
 

@@ -25,7 +25,8 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 impl Tracepoints {
     /// For tests: those of one kernel.
-    pub(crate) const SOME: Tracepoints = Tracepoints { enter: 522, address: 16, op: 24, value: 32, exit: 521, result: 16 };
+    pub(crate) const SOME: Tracepoints =
+        Tracepoints { enter: 522, address: 16, op: 24, value: 32, exit: 521, result: 16 };
 
     pub(crate) fn find() -> Result<Tracepoints, Refusal> {
         Tracepoints::find_in(&PLACES.map(Path::new))

@@ -9,7 +9,7 @@ use std::format;
 use std::string::String;
 
 /// The version, and what [`form`] comes to in it.
-const KNOWN: (u8, u64) = (0x0a, 0x61f7_c196_2161_fd7a);
+const KNOWN: (u8, u64) = (0x0b, 0xafb1_4935_520b_5d57);
 
 /// Where each field of these begins, and how many bytes it has. A struct with a field that is not named here does not compile.
 macro_rules! fields {
@@ -61,7 +61,7 @@ fn form() -> String {
         [kind::SEEN, kind::INITIALISED, kind::CONDITION, kind::OPAQUE, kind::SEMAPHORE, kind::BARRIER, kind::ONCE],
         [kind::JOIN, kind::SPIN, kind::SEVERAL],
         [event::WAIT, event::GAVE_UP, event::CONDITION, event::CHARGE, event::HANDING_ON, event::TAKE, event::NOTIFY],
-        [event::TRIED, event::READING, event::AGAIN, event::ALL],
+        [event::TRIED, event::REFUSED, event::READING, event::AGAIN, event::ALL],
         [source::LIBRARY, source::PROGRAM],
         [Lock::NAMELESS, Waiter::TAKEN, NONE, in_time::UNTOLD, Nesting::SHARED, Nesting::TRIED],
         [Nesting::word([1, 2]), named::word(1, 2), waiting::one(1), in_time::address(1, 2)],

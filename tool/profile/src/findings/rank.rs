@@ -3,24 +3,25 @@
 use super::{Finding, Kind};
 use crate::rules::{MATTERS_BESIDE, QUIET, WORTH_A_SENTENCE};
 
-/// The most urgent first. Threads that hang come before those that are woken for nothing, these before locks that matter, and
-/// these before the rest.
-const fn place(kind: &Kind<'_>) -> u32 {
-    match kind {
+/// The most urgent first. Threads that hang come before those that are woken for nothing, these before locks that matter, in which
+/// threads wait or try, and these before the rest.
+fn place(finding: &Finding<'_>) -> u32 {
+    match finding.kind {
         Kind::Deadlock(_) | Kind::HeldUp(_) => 0,
         Kind::Herd(_) => 1,
-        Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder => 2,
-        Kind::Order | Kind::NoLock => 3,
-        Kind::Idle(_) => 4,
-        Kind::Tries(_) => 5,
-        Kind::Wait(_) => 6,
+        Kind::Tries { .. } if finding.share > 1.0 => 2,
+        Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder => 3,
+        Kind::Tries { .. } => 4,
+        Kind::Order | Kind::NoLock => 5,
+        Kind::Idle(_) => 6,
+        Kind::Wait(_) => 7,
     }
 }
 
 /// What the verdict says: the most urgent. Of locks, the one with most waiting and others with nearly as much. Without any that
 /// matters, also the next one.
 pub(super) fn ranked(mut seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
-    seen.sort_by_key(|finding| place(&finding.kind));
+    seen.sort_by_key(place);
     match seen.first().map(|first| &first.kind) {
         Some(Kind::Deadlock(_) | Kind::HeldUp(_) | Kind::Herd(_)) => seen.truncate(1),
         Some(Kind::Order | Kind::NoLock) => seen.truncate(2),
@@ -29,11 +30,19 @@ pub(super) fn ranked(mut seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
     seen
 }
 
-/// The locks that are named, with the first cause of each and a second one if it has nearly as much.
+/// The locks that are named, with the first cause of each and a second one if it has nearly as much. The same of tries.
 fn named(seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
     let mut named: Vec<Finding> = Vec::new();
-    let (first, mut last, mut n_causes) = (seen[0].locks[0], usize::MAX, 0);
-    for finding in seen.into_iter().filter(Finding::is_of_a_lock) {
+    let first = seen.iter().find(|finding| finding.is_of_a_lock()).map(|finding| finding.locks[0]);
+    let (mut last, mut n_causes) = (usize::MAX, 0);
+    for finding in seen {
+        if matches!(finding.kind, Kind::Tries { .. }) && (named.is_empty() || finding.share >= MATTERS_BESIDE) {
+            named.push(finding);
+            continue;
+        }
+        if !finding.is_of_a_lock() {
+            continue;
+        }
         let lock = finding.locks[0];
         n_causes = if lock == last { n_causes + 1 } else { 1 };
         last = lock;
@@ -41,7 +50,7 @@ fn named(seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
         let matters = n_causes == 1 || n_causes == 2 && part >= MATTERS_BESIDE;
         // As the lock that another one's holder waits for.
         let is_told = named.iter().any(|told| told.locks[0] != lock && told.locks.contains(&lock));
-        if matters && !is_told && (lock == first || finding.share >= MATTERS_BESIDE) {
+        if matters && !is_told && (Some(lock) == first || finding.share >= MATTERS_BESIDE) {
             named.push(finding);
         }
     }

@@ -22,6 +22,7 @@ pub(super) fn verdict(profile: &Profile, tops: &Tops, findings: &[Finding<'_>]) 
         verdict += match finding.is_of_a_lock() {
             _ if verdict.is_empty() => "",
             true => " Also: ",
+            false if matches!(finding.kind, Kind::Tries { .. }) => " Also: ",
             false => " ",
         };
         verdict += &sentence(profile, tops, finding);
@@ -82,7 +83,7 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
         Kind::Order => lock_order::verdict(profile, tops),
         Kind::NoLock => without_a_lock(profile, finding.share),
         Kind::Idle(idle) => others::idle(profile, tops, idle),
-        Kind::Tries(n) => others::tries(profile, tops, lock(), *n),
+        Kind::Tries { part } => others::tries(profile, tops, lock(), *part),
         Kind::Wait(index) => others::no_lock(profile, tops, *index),
     }
 }

@@ -41,7 +41,9 @@ impl Cells {
 
     fn fold(&mut self) {
         let mut waited: BTreeMap<(usize, u64), f64> = BTreeMap::new();
-        for ((image, address, _), cell) in self.cells.iter().filter(|((_, address, _), _)| *address > JOINED) {
+        for ((image, address, _), cell) in
+            self.cells.iter().filter(|((_, address, _), _)| ![FOLDED, JOINED].contains(address))
+        {
             *waited.entry((*image, *address)).or_default() += cell.waits.sum.ns;
         }
         let mut coldest: Vec<_> = waited.into_iter().collect();
