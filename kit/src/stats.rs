@@ -48,6 +48,29 @@ pub fn is_bistable(values: &[f64]) -> bool {
     sorted.len() > 2 && widest >= GAP && (widest.is_infinite() || widest * widest > high / low)
 }
 
+/// Values of which some are near each other, and the others near each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Group {
+    /// How many.
+    pub n: usize,
+    /// Their median.
+    pub median: f64,
+}
+
+/// Two groups of two values or more, if there is half of the whole range between them, and their medians differ by 15 %.
+pub fn two_groups(values: &[f64]) -> Option<[Group; 2]> {
+    const FEWEST: usize = 2;
+    const APART: f64 = 1.15;
+    let sorted = sorted(values);
+    let gap = |at: &usize| sorted[*at] - sorted[*at - 1];
+    let widest = (1..sorted.len()).max_by(|one, other| gap(one).total_cmp(&gap(other)))?;
+    let (low, high) = sorted.split_at(widest);
+    let is_wide = 2.0 * gap(&widest) >= sorted[sorted.len() - 1] - sorted[0];
+    let [low, high] = [Group { n: low.len(), median: median(low)? }, Group { n: high.len(), median: median(high)? }];
+    let are_two = is_wide && low.n.min(high.n) >= FEWEST && high.median >= APART * low.median;
+    are_two.then_some([low, high])
+}
+
 /// Where a median lies with a stated confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -138,6 +161,8 @@ pub struct Comparison {
     pub after: f64,
     /// By what part two runs of the first kind differ within a round; the median.
     pub own: f64,
+    /// The groups into which the runs of the first kind fall, if they do.
+    pub groups: Option<[Group; 2]>,
     /// What follows.
     pub outcome: Outcome,
 }
@@ -161,6 +186,13 @@ impl Comparison {
         let (least, most) = (self.before.min(self.after), self.before.max(self.after));
         if least > 0.0 { most / least } else { 1.0 }
     }
+
+    /// In so many rounds, chance does not put all runs of the second kind into one of the groups.
+    pub fn rounds_against_groups(&self) -> Option<usize> {
+        let [low, high] = self.groups?;
+        let larger = low.n.max(high.n) as f64 / (low.n + high.n) as f64;
+        Some((ALPHA.ln() / larger.ln()).ceil() as usize)
+    }
 }
 
 /// Compares the medians. They differ if their ranks do, by more than two runs of the first kind do, by 2 % at least, and by
@@ -171,10 +203,11 @@ pub fn compare_rounds(rounds: &[Round], least: f64) -> Option<Comparison> {
     let before: Vec<f64> = rounds.iter().flat_map(|round| round.before).collect();
     let after: Vec<f64> = rounds.iter().map(|round| round.after).collect();
     let own: Vec<f64> = rounds.iter().map(|round| apart(round.before)).collect();
+    let groups = two_groups(&before);
     let is_chance = mann_whitney(&before, &after)? > ALPHA;
     let is_able = least_p(before.len(), after.len()) <= ALPHA;
     let [before, after, own] = [median(&before)?, median(&after)?, median(&own)?];
-    let compared = Comparison { before, after, own, outcome: Outcome::Same };
+    let compared = Comparison { before, after, own, groups, outcome: Outcome::Same };
     let is_small = compared.ratio() <= LEAST_RATIO.max(1.0 + own) || (after - before).abs() < least;
     let outcome = match () {
         () if !is_able => Outcome::TooFew,
@@ -307,6 +340,30 @@ mod tests {
         for values in [vec![1.0, 3.0], vec![1.0, 1.0, 1.4], vec![1.0, 1.6, 2.6, 4.0], vec![0.0; 3], vec![]] {
             assert!(!is_bistable(&values), "{values:?}");
         }
+    }
+
+    #[test]
+    fn groups_have_two_values_each_and_half_of_the_range_between_them() {
+        let found = two_groups(&[2.61, 1.43, 1.44, 2.73, 1.46, 1.45]);
+        let [low, high] = [Group { n: 4, median: 1.445 }, Group { n: 2, median: 2.67 }];
+        assert!(
+            found.is_some_and(|[one, other]| one == low && other.n == high.n && (other.median - 2.67).abs() < 1e-9)
+        );
+        // One that is spoilt; evenly spread; all close; too few; nothing.
+        for values in
+            [vec![1.0, 1.1, 1.1, 3.0], vec![1.0, 1.4, 1.8, 2.2], vec![1.0, 1.0, 1.1, 1.1], vec![1.0, 3.0], vec![]]
+        {
+            assert_eq!(two_groups(&values), None, "{values:?}");
+        }
+    }
+
+    /// A run is in the larger group with 2/3: in 7 rounds all are with 0.059, in 8 with 0.039.
+    #[test]
+    fn more_rounds_are_needed_for_a_larger_group() {
+        let compared = of(&[([1.4, 1.5], 1.4), ([2.7, 2.6], 2.6), ([1.4, 1.5], 2.6)]);
+        assert_eq!(compared.rounds_against_groups(), Some(8));
+        assert_eq!(of(&[([1.4, 1.5], 1.4), ([2.7, 2.6], 2.6)]).rounds_against_groups(), Some(5));
+        assert_eq!(of(&[([1.4, 1.5], 1.4); 3]).rounds_against_groups(), None);
     }
 
     #[test]

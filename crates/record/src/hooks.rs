@@ -4,7 +4,8 @@
 //! | part | whose operations |
 //! |---|---|
 //! | `process` | the process begins to record, forks, and ends |
-//! | `mutex` | a mutex with marks: acquired, tried in vain, released |
+//! | `mutex` | a mutex with marks: acquired, released |
+//! | `tries` | the same: tried in vain |
 //! | `wait` | a wait for what has marks |
 //! | `holds` | what a thread remembers of its own holds, for the next two |
 //! | `rwlock` | locks with marks that many threads may have at once to read |
@@ -25,6 +26,7 @@ mod mutex;
 mod opaque;
 mod process;
 mod rwlock;
+mod tries;
 mod wait;
 
 pub use destroyed::destroyed;
@@ -33,4 +35,5 @@ pub use mutex::{PendingRelease, count, uncount};
 pub use opaque::{OpaqueWait, forget, notifies};
 pub use process::{Change, Sleep, Source, ask_loader, exit, in_child, leave_parents, note_lock, obey, start};
 pub use rwlock::{Access, is_due, prepare_to_read};
+pub use tries::has_by_try;
 pub use wait::{Wait, rotated, slept, spun, woke};

@@ -369,8 +369,10 @@ pub mod event {
     pub const TAKE: u32 = 6;
     /// A thread notifies a condition variable.
     pub const NOTIFY: u32 = 7;
-    /// A thread tried to lock a mutex that another one had.
+    /// A thread tried to lock a mutex that another one had: how much of the time until it tried again, or had it, was lost.
     pub const TRIED: u32 = 8;
+    /// A thread had a mutex that another one tried to lock: for how long after that.
+    pub const REFUSED: u32 = 9;
     /// Added to one of the above: the thread has, or wants, the lock to read, with others.
     pub const READING: u32 = 0x100;
     /// Added to a wait on a condition variable: the thread was woken from one there before, and has locked nothing since.

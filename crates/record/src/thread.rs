@@ -38,6 +38,8 @@ pub(crate) struct ThreadState {
     pub(crate) notices: Cell<u32>,
     /// Tries in vain until the next that is looked at, and that one; 0 before the first.
     pub(crate) tries: Cell<u32>,
+    /// The one that was looked at last, as long as it goes on.
+    pub(crate) tried: Cell<Try>,
     /// A place in the frame where the recorder was entered from the program that it is a part of; 0 outside, and in a
     /// library.
     pub(crate) entry: Cell<u64>,
@@ -45,6 +47,27 @@ pub(crate) struct ThreadState {
     pub(crate) held: Held,
     /// Whether the program is told of a long hold now.
     pub(crate) is_telling: Cell<bool>,
+}
+
+/// A try in vain. Zeros are none.
+#[derive(Clone, Copy)]
+pub(crate) struct Try {
+    /// Of the mutex, which has this number in the recording of that number.
+    pub(crate) address: u64,
+    pub(crate) lock: u32,
+    pub(crate) recording: u32,
+    pub(crate) stack: u32,
+    /// In the place of [`ThreadState::tries`], which is 1 meanwhile.
+    pub(crate) next: u32,
+    /// What [`Holds::left`] was.
+    pub(crate) left: u32,
+    pub(crate) at: u64,
+    /// How long the thread had run, in ns.
+    pub(crate) ran: u64,
+}
+
+impl Try {
+    pub(crate) const NONE: Try = Try { address: 0, lock: 0, recording: 0, stack: 0, next: 0, left: 0, at: 0, ran: 0 };
 }
 
 /// A lock that the thread has. Zeros are none.

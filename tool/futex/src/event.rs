@@ -54,6 +54,12 @@ pub(crate) mod op {
         WAITING.contains(&(op & libc::FUTEX_CMD_MASK))
     }
 
+    /// The thread for whose end such a call may wait, if this is what the word must be; 0 for none. The kernel clears the word of
+    /// a thread that ends as one of all processes.
+    pub(crate) fn thread(op: i32, value: u32) -> u32 {
+        if op & FUTEX_PRIVATE_FLAG == 0 { value } else { 0 }
+    }
+
     pub(crate) fn wakes(op: i32) -> bool {
         WAKING.contains(&(op & libc::FUTEX_CMD_MASK))
     }

@@ -62,7 +62,7 @@ mod tests {
             let about = RecordOrigin { pid, thread, at: 1 };
             let mut registers = [0; N_REGISTERS];
             registers[N_REGISTERS - 1] = instruction.unwrap_or(0);
-            let call = Call { about, address, op: 0, registers, stack: instruction.map(|_| &[][..]) };
+            let call = Call { about, address, op: 0, value: 0, registers, stack: instruction.map(|_| &[][..]) };
             let (_, number) = held.stack(&mut images, &call, is_wake);
             images.addresses(number).to_vec()
         };

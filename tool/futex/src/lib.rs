@@ -55,7 +55,7 @@ mod walk;
 
 pub use image::{Image, MOST_MODULES};
 pub use module::Module;
-pub use pair::{End, Wait};
+pub use pair::{End, Release, Wait};
 pub use refusal::Refusal;
 pub use sleeper::Sleepers;
 pub use start::PausedProcess;

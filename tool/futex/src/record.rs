@@ -38,6 +38,8 @@ pub(crate) struct Call<'a> {
     pub(crate) about: RecordOrigin,
     pub(crate) address: u64,
     pub(crate) op: i32,
+    /// What the word must be for the thread to sleep, of a call that may.
+    pub(crate) value: u32,
     /// In the order of their numbers; empty for a process of 32 bits, whose stack cannot be walked here.
     pub(crate) registers: [u64; N_REGISTERS],
     /// `None` if it was not copied.
@@ -114,11 +116,12 @@ fn sample<'a>(points: &Tracepoints, mut rest: Bytes<'a>) -> Option<Record<'a>> {
         let result = data.at(points.result)? as i64;
         return Some(match stack {
             None if result <= 0 => Record::Return { about, result },
-            _ => Record::Wake { call: Call { about, address, op, registers, stack }, woken: result },
+            _ => Record::Wake { call: Call { about, address, op, value: 0, registers, stack }, woken: result },
         });
     }
     let (address, op) = (data.at(points.address)?, data.at(points.op)? as i32);
-    Some(Record::Wait(Call { about, address, op, registers, stack }))
+    let value = data.at(points.value)? as u32;
+    Some(Record::Wait(Call { about, address, op, value, registers, stack }))
 }
 
 fn registers(rest: &mut Bytes<'_>) -> Option<[u64; N_REGISTERS]> {
@@ -213,7 +216,7 @@ mod tests {
     fn a_call_has_its_address_registers_and_the_used_part_of_its_stack() {
         let bytes = call();
         let Some(Record::Wait(call)) = Record::parse(&Tracepoints::SOME, SAMPLE, 0, &bytes) else { panic!("no call") };
-        assert_eq!((call.about, call.address, call.op), (ABOUT, 0x1000, 128));
+        assert_eq!((call.about, call.address, call.op, call.value), (ABOUT, 0x1000, 128, 3));
         assert_eq!(call.registers[..3], [1, 2, 3]);
         assert_eq!(call.stack, Some(&0xaaaa_u64.to_ne_bytes()[..]));
     }

@@ -11,8 +11,8 @@ use crate::walk::{Copied, Words, stack_pointer};
 
 /// A thread that sleeps, as the kernel tells of it.
 pub(crate) struct Sleeper {
-    /// The number of the call and its first two arguments; `None` if it sleeps in none, as for a page of memory.
-    call: Option<[u64; 3]>,
+    /// The number of the call and its first three arguments; `None` if it sleeps in none, as for a page of memory.
+    call: Option<[u64; 4]>,
     /// Where a walk begins.
     pub(crate) registers: [u64; N_REGISTERS],
 }
@@ -23,8 +23,8 @@ impl Sleeper {
         let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
         let words: Vec<&str> = text.split_whitespace().collect();
         let (call, [pointer, address]) = match *words.as_slice() {
-            [call, first, second, _, _, _, _, pointer, address] => {
-                (Some([call.parse().ok()?, number(first)?, number(second)?]), [pointer, address])
+            [call, first, second, third, _, _, _, pointer, address] => {
+                (Some([call.parse().ok()?, number(first)?, number(second)?, number(third)?]), [pointer, address])
             }
             ["-1", pointer, address] => (None, [pointer, address]),
             _ => return None,
@@ -41,10 +41,10 @@ impl Sleeper {
         Sleeper::parse(&process::syscall(pid, thread)?)
     }
 
-    /// The futex it sleeps for, if that is what it does.
-    pub(crate) fn futex(&self) -> Option<u64> {
-        let [call, address, op] = self.call?;
-        (call == FUTEX && op::waits(op as i32)).then_some(address)
+    /// The futex it sleeps for, if that is what it does, and the thread of which that may be the number.
+    pub(crate) fn futex(&self) -> Option<(u64, u32)> {
+        let [call, address, op, value] = self.call?;
+        (call == FUTEX && op::waits(op as i32)).then_some((address, op::thread(op as i32, value as u32)))
     }
 
     pub(crate) fn stack(&self, thread: u32) -> SleeperStack {
@@ -253,7 +253,7 @@ mod tests {
             });
             let thread = told.recv().unwrap();
             let futex = || Sleeper::find(std::process::id(), thread)?.futex();
-            until(|| futex() == Some(word.as_ptr() as u64));
+            until(|| futex().is_some_and(|(address, _)| address == word.as_ptr() as u64));
             word.store(8, std::sync::atomic::Ordering::Relaxed);
             // SAFETY: a word of ours.
             unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };

@@ -14,6 +14,7 @@ pub(crate) struct Tracepoints {
     pub(crate) enter: u16,
     pub(crate) address: usize,
     pub(crate) op: usize,
+    pub(crate) value: usize,
     /// The number of a return, and its field.
     pub(crate) exit: u16,
     pub(crate) result: usize,
@@ -24,7 +25,8 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 impl Tracepoints {
     /// For tests: those of one kernel.
-    pub(crate) const SOME: Tracepoints = Tracepoints { enter: 522, address: 16, op: 24, exit: 521, result: 16 };
+    pub(crate) const SOME: Tracepoints =
+        Tracepoints { enter: 522, address: 16, op: 24, value: 32, exit: 521, result: 16 };
 
     pub(crate) fn find() -> Result<Tracepoints, Refusal> {
         Tracepoints::find_in(&PLACES.map(Path::new))
@@ -46,9 +48,9 @@ impl Tracepoints {
         let format = |name: &str| read_format(directory.join(name).join("format"));
         let (enter, exit) = (format("sys_enter_futex")?, format("sys_exit_futex")?);
         let of_both = || {
-            let [address, op] = ["uaddr", "op"].map(|name| offset(&enter, name));
-            let (address, op, result) = (address?, op?, offset(&exit, "ret")?);
-            Some(Tracepoints { enter: id(&enter)?, address, op, exit: id(&exit)?, result })
+            let [address, op, value] = ["uaddr", "op", "val"].map(|name| offset(&enter, name));
+            let (address, op, value, result) = (address?, op?, value?, offset(&exit, "ret")?);
+            Some(Tracepoints { enter: id(&enter)?, address, op, value, exit: id(&exit)?, result })
         };
         of_both().ok_or(Refusal::NoTracepoints)
     }

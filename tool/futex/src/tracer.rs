@@ -1,12 +1,12 @@
 //! All of it together: events for a process, and what is read from their rings.
 
 use crate::budget::{self, Budget};
-use crate::event::{self, CountingStart, FUTEX, Files, Plan};
+use crate::event::{self, CountingStart, FUTEX, Files, Plan, op};
 use crate::held::HeldStacks;
 use crate::image::{Image, Images};
 use crate::in_time;
 use crate::maps::Mapping;
-use crate::pair::{OpenCall, Pairs, Wait, Wake};
+use crate::pair::{OpenCall, Pairs, Release, Wait, Wake};
 use crate::process::threads;
 use crate::record::{Call, Record, RecordOrigin};
 use crate::refusal::Refusal;
@@ -96,14 +96,14 @@ impl Tracer {
     fn add_sleepers(&mut self, pid: u32) {
         for thread in threads(pid) {
             let Some(sleeper) = Sleeper::find(pid, thread) else { continue };
-            let Some(address) = sleeper.futex() else { continue };
+            let Some((address, ends)) = sleeper.futex() else { continue };
             let now = now_ns();
             let image = self.images.at(pid, now);
             let stack = self.images.stack(image, now, &sleeper.registers, &mut sleeper.stack(thread));
             let at = now.saturating_sub(slept_ns(pid, thread).unwrap_or(0));
             let about = RecordOrigin { pid, thread, at };
             let address = self.images.list[image].in_time(address, now);
-            self.later.push((at, WaitEvent::Call(OpenCall::new(about, image, address, stack))));
+            self.later.push((at, WaitEvent::Call(OpenCall { ends, ..OpenCall::new(about, image, address, stack) })));
         }
     }
 
@@ -244,9 +244,9 @@ impl Tracer {
         Duration::from_millis(if self.plan.period > 1 { 20 } else { 5 })
     }
 
-    /// Takes what the kernel has told, and shows each wait that has ended. To be called after each [`gap`](Self::gap), as
+    /// Takes what the kernel has told, and shows each wait that has ended, with its parts by who kept the thread waiting. To be called after each [`gap`](Self::gap), as
     /// there is room for so much only.
-    pub fn take(&mut self, each: impl FnMut(Wait)) {
+    pub fn take(&mut self, each: impl FnMut(Wait, &[Release])) {
         // Records of another CPU that are being written just now are there within this time.
         const SLACK_NS: u64 = 1_000_000;
         let now = now_ns();
@@ -256,7 +256,7 @@ impl Tracer {
     }
 
     /// The same when nothing more will come.
-    pub fn take_last(&mut self, each: impl FnMut(Wait)) {
+    pub fn take_last(&mut self, each: impl FnMut(Wait, &[Release])) {
         self.read();
         self.pair(u64::MAX, each);
     }
@@ -308,18 +308,20 @@ impl Tracer {
                     let (image, stack) = held.stack(images, &call, false);
                     if !is_copy(&call) {
                         *n_calls += 1;
-                        let Call { about, address, .. } = call;
+                        let Call { about, address, op, value, .. } = call;
                         let address = images.list[image].in_time(address, about.at);
-                        later.push((about.at, WaitEvent::Call(OpenCall::new(about, image, address, stack))));
+                        let ends = op::thread(op, value);
+                        let begun = OpenCall { ends, ..OpenCall::new(about, image, address, stack) };
+                        later.push((about.at, WaitEvent::Call(begun)));
                     }
                 }
                 Some(Record::Wake { call, woken }) => {
                     let (image, stack) = held.stack(images, &call, true);
                     if !is_copy(&call) {
                         *n_calls += 1;
-                        let Call { about: RecordOrigin { at, .. }, address, op, .. } = call;
+                        let Call { about: RecordOrigin { at, thread, .. }, address, op, .. } = call;
                         let address = images.list[image].in_time(address, at);
-                        later.push((at, WaitEvent::Woke(Wake { at, image, address, op, stack, woken })));
+                        later.push((at, WaitEvent::Woke(Wake { at, thread, image, address, op, stack, woken })));
                     }
                 }
                 Some(Record::Return { about, result }) => later.push((about.at, WaitEvent::Return(about, result))),
@@ -333,7 +335,7 @@ impl Tracer {
         }
     }
 
-    fn pair(&mut self, until: u64, each: impl FnMut(Wait)) {
+    fn pair(&mut self, until: u64, each: impl FnMut(Wait, &[Release])) {
         self.later.sort_by_key(|(at, _)| *at);
         let n = self.later.partition_point(|(at, _)| *at <= until);
         for (at, happened) in self.later.drain(..n) {
@@ -349,7 +351,7 @@ impl Tracer {
     }
 
     /// Shows the waits that are over, without asking any longer who ended them.
-    pub fn settle(&mut self, each: impl FnMut(Wait)) {
+    pub fn settle(&mut self, each: impl FnMut(Wait, &[Release])) {
         self.pairs.settled(u64::MAX, each);
     }
 

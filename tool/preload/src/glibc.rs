@@ -331,8 +331,11 @@ pub(crate) unsafe fn try_lock(mutex: *const Mutex) -> Answer {
 /// Records a try, whether or not it has locked the mutex.
 fn tried(mutex: &Mutex, answer: Answer) -> Answer {
     let marks = mutex.any_marks();
-    if let (EBUSY, Some(marks)) = (answer, marks) {
-        marks.tried((&raw const *mutex) as u64);
+    let address = (&raw const *mutex) as u64;
+    match (answer, marks) {
+        (EBUSY, Some(marks)) => marks.tried(address),
+        (0, Some(_)) => ondeck_record::has_by_try(address),
+        _ => {}
     }
     ondeck_record::gives_up(|| taken(mutex, marks, answer))
 }

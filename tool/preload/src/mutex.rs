@@ -169,6 +169,7 @@ impl Mutex {
     /// The same of a try.
     fn note_taken_by_try(&self, state: u32) {
         if process::is_recorded(state) {
+            ondeck_record::has_by_try(self.address());
             ondeck_record::gives_up(|| self.marks.taken(self.address()));
         }
     }

@@ -5,7 +5,7 @@
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | `classify` | what was seen: the causes of each lock's waiting ([`Cause`](crate::Cause)), put together by what can be done about them; threads that hang; threads that are woken for nothing; locks that are tried in a loop |
+//! | `classify` | what was seen: the causes of each lock's waiting ([`Cause`](crate::Cause)), put together by what can be done about them; threads that hang; threads that are woken for nothing; locks that are tried until a thread has them |
 //! | `rank` | what of that is said, in its order: findings, each a kind, locks and a share |
 //! | `word` | a finding as a sentence, the same wherever it is shown |
 //!
@@ -44,7 +44,7 @@ struct Finding<'p> {
     kind: Kind<'p>,
     /// The locks that it names, by their index in [`Profile::locks`], first the one that it is about.
     locks: Vec<usize>,
-    /// Of all waiting, how much is for that lock; where it is about none, the part of the time that threads could run in which
+    /// Of all waiting, how much is for that lock; of tries, how many times all waiting they took; where it is about none, the part of the time that threads could run in which
     /// they waited.
     share: f64,
     /// How long threads waited for that, in ns; 0 where it is about none.
@@ -73,8 +73,10 @@ enum Kind<'p> {
     NoLock,
     /// Threads that still wait for what is no lock.
     Idle(StuckTogether<'p>),
-    /// A lock that was tried in vain so often.
-    Tries(f64),
+    /// A lock that threads try in vain until they have it, which takes that part of their time.
+    Tries {
+        part: f64,
+    },
     /// What is no lock was waited for, by its index in [`Profile::conditions`].
     Wait(usize),
 }
@@ -103,7 +105,7 @@ pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Strin
 impl Finding<'_> {
     /// Whether it is about what was waited for.
     fn is_waited_for(&self) -> bool {
-        self.is_of_a_lock() || matches!(self.kind, Kind::Hidden(_))
+        self.is_of_a_lock() || matches!(self.kind, Kind::Hidden(_) | Kind::Tries { .. })
     }
 
     /// Whether it says why a lock was waited for.

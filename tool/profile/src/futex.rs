@@ -17,7 +17,7 @@ use crate::collect::Run;
 use crate::runtimes::Programs;
 use crate::symbols::Symbols;
 use cells::Cells;
-use ondeck_futex::{Tracer, Wait};
+use ondeck_futex::{Release, Tracer, Wait};
 pub use snapshot::FutexSnapshot;
 use std::time::Duration;
 
@@ -76,19 +76,19 @@ impl FutexCollector {
     }
 
     /// Adds the waits that a call of the tracer shows.
-    fn add_with(&mut self, call: impl FnOnce(&mut Tracer, &mut dyn FnMut(Wait))) {
+    fn add_with(&mut self, call: impl FnOnce(&mut Tracer, &mut dyn FnMut(Wait, &[Release]))) {
         let FutexCollector { tracer, run, cells, recent, last_snapshot_ns, .. } = self;
-        call(tracer, &mut |wait| {
+        call(tracer, &mut |wait, parts| {
             let since = |ns: u64| Wait { from_ns: wait.from_ns.max(ns).min(wait.to_ns), ..wait };
             // One that was over before the start may be told later.
             if wait.to_ns <= run.started_ns {
                 return;
             }
             // One that began before is only counted from the start on.
-            cells.add(&since(run.started_ns), run.started_ns);
+            cells.add(&since(run.started_ns), parts, run.started_ns);
             // What was before the last snapshot, it has shown as a wait that goes on.
             if let Some(recent) = recent {
-                recent.add(&since(last_snapshot_ns.unwrap_or(run.started_ns)), run.started_ns);
+                recent.add(&since(last_snapshot_ns.unwrap_or(run.started_ns)), parts, run.started_ns);
             }
         });
     }

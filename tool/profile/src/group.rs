@@ -251,6 +251,7 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
         holders: all(|lock| &lock.holders),
         takers: all(|lock| &lock.takers),
         tries: all(|lock| &lock.tries),
+        refusers: all(|lock| &lock.refusers),
         wakers: all(|lock| &lock.wakers),
         timeline: timeline(members.iter().map(|lock| &lock.timeline)),
         causes: members.iter().flat_map(|lock| lock.causes.iter().cloned()).collect(),

@@ -128,7 +128,8 @@ fn sites(profile: &Profile) -> impl Iterator<Item = &Site> {
 }
 
 fn sites_of(lock: &Lock) -> impl Iterator<Item = &Site> {
-    lock.waiters.iter().chain(&lock.holders).chain(&lock.takers).chain(&lock.tries).chain(&lock.wakers)
+    let sites = [&lock.waiters, &lock.holders, &lock.takers, &lock.tries, &lock.refusers, &lock.wakers];
+    sites.into_iter().flatten()
 }
 
 /// Larger figures are none of a run: 1e18 ns are thirty years. Sums of all that is allowed are finite.

@@ -205,11 +205,15 @@ pub struct Lock {
     pub holders: Vec<Site>,
     /// Who acquired it: count is of acquisitions, ns is how long they held it.
     pub takers: Vec<Site>,
-    /// Who tried to lock it in vain, while another thread had it: count is of tries. Empty in a profile of an earlier version.
+    /// Who tried to lock it in vain, while another thread had it: count is of tries, ns is what was lost by trying until the thread had
+    /// it. Empty in a profile of an earlier version.
     #[serde(default)]
     pub tries: Vec<Site>,
-    /// Who woke those that waited: count is of wake-ups, ns is the waiting that they ended. Only the view from the kernel
-    /// knows.
+    /// Who had it then: count is of tries, ns is how long each hold went on after that.
+    #[serde(default)]
+    pub refusers: Vec<Site>,
+    /// Who woke those that waited: count is of wake-ups. ns is the waiting of all threads, each moment charged to the next wake-up
+    /// of any of them. Only the view from the kernel knows.
     #[serde(default)]
     pub wakers: Vec<Site>,
     /// Waiting over time, in ns of waiting.

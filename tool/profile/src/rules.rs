@@ -18,25 +18,19 @@ pub(crate) const UNDER_WAY_NS: u64 = 1_000_000;
 
 /// ns. The holder of a shorter wait is not looked for: a hold is long that a thread could have been switched in. `always`.
 pub(crate) const LOOKED_FOR_NS: u64 = 50_000;
-/// ns between two looks at a holder. If a thread has its core again sooner, it seems to have run all the
-/// time. `crowd`.
+/// ns between two looks at a holder. What it had no core for is measured from one look to the next. `crowd`.
 pub(crate) const LOOK_NS: u64 = 2_000_000;
 /// ns. Where a holder sleeps is found out, which takes a while, if others wait for so long. `stuck`.
 pub(crate) const SLEEPER_NS: u64 = 500_000_000;
 
 // -- Whether a function holds a lock for long by itself, or had no core in a long hold ----------------------------------
 
-/// Samples. Fewer do not say how long a function's holds usually are. `grow`.
-pub(crate) const FEWEST_SAMPLES: f64 = 5.0;
-/// Part of a lock's acquisitions. A function with fewer is known by a sample or two, or by none. `sweep`.
-pub(crate) const SELDOM: f64 = 0.05;
-/// Holds that were waited for: so many say how long they usually are. `crowd`.
-pub(crate) const MANY_HOLDS: f64 = 50.0;
-/// Part of these. If no more were long, that is not usual. `crowd`, and `grow` on the other side.
+/// Part of what is waited for a function's long holds, in which it ran. With more, it is long: a look after the hold may find
+/// some of that by chance. `grow`, and `crowd` on the other side.
+pub(crate) const RAN: f64 = 1.0 / 3.0;
+/// Part of a function's holds that were waited for. If no more were long, it is short by itself. `crowd`, and `kinds` on the
+/// other side.
 pub(crate) const RARE: f64 = 0.1;
-/// Part of all holds by length, up to which they count: a longest hold that is so many times the mean would make a few samples of
-/// usual holds seem long. `rare`.
-pub(crate) const KEPT: f64 = 0.99;
 /// Part of a function's holds. If it sleeps for more of them, both are in one sentence: a system call that sleeps also runs, in
 /// the kernel. `outbox`.
 pub(crate) const SLEEPS_TOO: f64 = 0.25;
@@ -50,6 +44,8 @@ pub(crate) const ONE_EVENT: f64 = 1.5;
 pub(crate) const QUIET: f64 = 0.01;
 /// Times as fast. Less is not said. `calm`.
 pub(crate) const WORTH_WINNING: f64 = 1.05;
+/// The same, below which no other mutex is worth a try: it would save a part of that at most. `calm`, and `hot` on the other side.
+pub(crate) const WORTH_A_TRIAL: f64 = 0.05;
 /// Part of all waiting, with which a lock is named beside the first; the same of a lock's waiting, for its second cause.
 /// `twins`.
 pub(crate) const MATTERS_BESIDE: f64 = 1.0 / 3.0;
@@ -88,7 +84,3 @@ pub(crate) const OF_LOCKS: f64 = 0.1;
 pub(crate) const SEVERAL: f64 = 1.5;
 /// Part of notifications that are for all, and of the woken threads that go back to sleep. `herd`.
 pub(crate) const HERD: f64 = 0.5;
-/// Tries in vain for each time that somebody had the lock: a thread that turns to something else instead tries once. `tries`.
-pub(crate) const TRIES: f64 = 2.0;
-/// Tries in vain in a second: fewer are no loop. `tries`.
-pub(crate) const TRIES_EACH_SECOND: f64 = 100.0;

@@ -1,6 +1,6 @@
-//! What a thread does at the marks of a mutex as it acquires it, tries to in vain, and releases it.
+//! What a thread does at the marks of a mutex as it acquires and releases it.
 
-use super::{destroyed, lock_order};
+use super::{destroyed, lock_order, tries};
 use crate::charging::budget::{PERIOD, WAITS};
 use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
 use crate::charging::{
@@ -10,7 +10,7 @@ use crate::counts::{self, Held, ToTell};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
 use crate::store::{Recording, current, locks};
-use crate::thread::{self, Hold, between, count_down, now_ns, own};
+use crate::thread::{self, Hold, between, now_ns, own};
 use crate::walk;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -75,6 +75,7 @@ impl Marks {
     pub(crate) fn taken_with_a_look(&self, address: u64, has_waited: bool) {
         let Some(recording) = current() else { return };
         own().again.set((0, 0));
+        tries::has_another();
         if !has_waited && self.asks() {
             self.found_free(recording, address);
         }
@@ -174,37 +175,6 @@ pub fn uncount() {
     holds.leave(holds.left() + 1);
 }
 
-// -- Tries ------------------------------------------------------------------------------------------------------------
-
-// Who tries in a loop waits, and no wait is recorded.
-
-impl Marks {
-    /// The calling thread has tried in vain to lock the mutex at that address.
-    #[inline]
-    pub fn tried(&self, address: u64) {
-        let Some(recording) = current() else { return };
-        match own().tries.get() {
-            left @ 2.. => own().tries.set(left - 1),
-            _ => self.tried_with_a_look(recording, address),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn tried_with_a_look(&self, recording: &Recording, address: u64) {
-        /// A thread that sleeps between two tries makes few of them.
-        const MOST: u64 = 100;
-        let rate = recording.rate.min(MOST);
-        if !count_down(&own().tries, rate) {
-            return;
-        }
-        if let Some((lock, _)) = self.lock(recording, address) {
-            let (stack, weight) = (walk::stack(recording), rate as f64);
-            push(recording, Sample { event: event::TRIED, lock, stack, at: now_ns(), ns: 0, weight, lengths: [0; 2] });
-        }
-    }
-}
-
 // -- Releasing --------------------------------------------------------------------------------------------------------
 
 impl Marks {
@@ -245,6 +215,7 @@ impl Marks {
             taken_at: 0,
             charged,
             held,
+            refused: None,
             flag: 0,
         })
     }
@@ -276,7 +247,8 @@ impl Marks {
             self.tag.fetch_and(!(Tag::HOT | Tag::WAITED), Relaxed);
             return None;
         };
-        let taken_by = if tag & Tag::KNOWN != 0 { lock.taken_by.load(Relaxed) } else { NONE };
+        let refuses = tag & Tag::KNOWN != 0 && lock.taken_by.load(Relaxed) == tries::REFUSES;
+        let taken_by = if tag & Tag::KNOWN != 0 && !refuses { lock.taken_by.load(Relaxed) } else { NONE };
         let mut pending = PendingRelease {
             number,
             recording: recording_number(),
@@ -286,6 +258,7 @@ impl Marks {
             taken_at: 0,
             charged: None,
             held: None,
+            refused: None,
             flag: 0,
         };
         if tag & Tag::HOT != 0 {
@@ -301,7 +274,8 @@ impl Marks {
         let taken_at = lock.taken_at.load(Relaxed);
         // Not of this process, if nobody has written it here.
         if tag & Tag::TIMED != 0 && taken_at != 0 {
-            pending.held = Some(between(taken_at, now));
+            let ns = Some(between(taken_at, now));
+            (pending.held, pending.refused) = if refuses { (None, ns) } else { (ns, None) };
         }
         Some(pending)
     }
@@ -329,6 +303,8 @@ pub struct PendingRelease {
     taken_at: u64,
     charged: Option<Charge>,
     held: Option<u64>,
+    /// How long it has gone on since another thread tried to lock it in vain, if that was looked at.
+    refused: Option<u64>,
     /// Of an `Access`.
     pub(crate) flag: u32,
 }
@@ -364,6 +340,9 @@ impl PendingRelease {
             let (weight, stack) = (recording.rate as f64, self.taken_by);
             let event = event::TAKE | self.flag;
             push(recording, Sample { event, lock: self.number, stack, at: self.now, ns, weight, lengths: [0; 2] });
+        }
+        if let Some(ns) = self.refused {
+            tries::refused(recording, self.number, self.now, ns);
         }
         if let Some(charged) = &self.charged {
             let stack = || match self.taken_by {

@@ -61,7 +61,7 @@ fn form() -> String {
         [kind::SEEN, kind::INITIALISED, kind::CONDITION, kind::OPAQUE, kind::SEMAPHORE, kind::BARRIER, kind::ONCE],
         [kind::JOIN, kind::SPIN, kind::SEVERAL],
         [event::WAIT, event::GAVE_UP, event::CONDITION, event::CHARGE, event::HANDING_ON, event::TAKE, event::NOTIFY],
-        [event::TRIED, event::READING, event::AGAIN, event::ALL],
+        [event::TRIED, event::REFUSED, event::READING, event::AGAIN, event::ALL],
         [source::LIBRARY, source::PROGRAM],
         [Lock::NAMELESS, Waiter::TAKEN, NONE, in_time::UNTOLD, Nesting::SHARED, Nesting::TRIED],
         [Nesting::word([1, 2]), named::word(1, 2), waiting::one(1), in_time::address(1, 2), in_time::TAKEN_AT],

@@ -47,7 +47,7 @@ pub(super) fn sample(slot: layout::Slot) -> Option<Sample> {
     let weight = f64::from_bits(slot.weight.into_inner());
     // Sums of weights, and of what they are multiplied with, stay far from infinity.
     let is_possible = weight > 0.0 && weight <= u64::MAX as f64;
-    let is_known = (event::WAIT..=event::TRIED).contains(&event::plain(event)) && is_possible;
+    let is_known = (event::WAIT..=event::REFUSED).contains(&event::plain(event)) && is_possible;
     is_known.then_some(Sample {
         event,
         thread: (what >> 32) as u32,

@@ -347,7 +347,7 @@ fn a_sample_that_is_being_written_is_waited_for() {
         let mut later = Reader::open(&files(directory)[0]).unwrap();
         assert_eq!(samples(&mut later).len(), 0);
         // Events that there are not, and weights that none has, are left out.
-        for (at, word) in [(8, u64::from(event::TRIED) + 1), (8, 0), (40, f64::NAN.to_bits()), (40, 0), (0, 0)] {
+        for (at, word) in [(8, u64::from(event::REFUSED) + 1), (8, 0), (40, f64::NAN.to_bits()), (40, 0), (0, 0)] {
             file.write_all_at(&0_u64.to_le_bytes(), std::mem::offset_of!(Header, tail) as u64).unwrap();
             let mut kept = [0; 8];
             file.read_exact_at(&mut kept, second + at).unwrap();

@@ -21,3 +21,4 @@ mod scarce;
 #[cfg(feature = "stats")]
 mod statistics;
 mod surroundings;
+mod tries;

@@ -87,6 +87,7 @@ impl TrialReport<'_> {
             &format!("Faster: ondeck's locks made {name} {ratio} times as fast ({after} instead of {before})."),
             &format!("Slower: with ondeck's locks {name} took {ratio} times as long ({after} instead of {before})."),
             &format!("{name} took {after} with ondeck's locks and {before} with glibc's."),
+            &seconds,
         )
     }
 
@@ -148,6 +149,12 @@ impl TrialReport<'_> {
             Outcome::Faster => format!("\nNext, run it with ondeck's locks:\nondeck run {rest}"),
             Outcome::TooFew => format!("\nNext, run more rounds:\n{}", more_rounds(rounds_needed(2))),
             Outcome::Same if is_short => String::new(),
+            Outcome::Same if judged.groups.is_some() => {
+                let text = "With the same locks, chance decides into which group a run falls. To see whether ondeck's locks change \
+                            that, run more rounds:";
+                let needed = judged.rounds_against_groups().unwrap_or_default();
+                paragraph(text) + &more_rounds(needed.max(ROUNDS_AGAINST_NOISE).max(2 * self.results.wall.len()))
+            }
             Outcome::Same if judged.own > NOISY => {
                 let text = "Runs with the same locks differ so much that a smaller difference does not show. Run more rounds, \
                             while this machine does nothing else:";
@@ -193,14 +200,18 @@ fn where_it_differs(stream: &str, difference: &Difference, kinds: [&str; 2]) -> 
 }
 
 /// The first sentences: what is better or worse beyond chance, or `both` where nothing is.
-fn verdict(compared: &Comparison, better: &str, worse: &str, both: &str) -> String {
+fn verdict(compared: &Comparison, better: &str, worse: &str, both: &str, shown: &dyn Fn(f64) -> String) -> String {
     let said = match compared.outcome {
         Outcome::Faster => better.to_owned(),
         Outcome::Slower => worse.to_owned(),
         Outcome::Same => format!("No difference beyond the noise: {both}"),
         Outcome::TooFew => format!("Too few rounds to tell: {both}"),
     };
-    format!("{said} Two runs with glibc's locks differ by {}.", percent(compared.own))
+    let Some([low, high]) = compared.groups else {
+        return format!("{said} Two runs with glibc's locks differ by {}.", percent(compared.own));
+    };
+    let [low, high] = [low, high].map(|group| format!("{} near {}", group.n, shown(group.median)));
+    format!("{said} The runs with glibc's locks fall into two groups: {low}, and {high}.")
 }
 
 /// What a time is now instead of before, if that is more than chance. It begins by whether it is less or more.

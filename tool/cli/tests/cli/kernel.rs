@@ -100,6 +100,46 @@ fn rusts_own_locks_are_named_with_who_waits_and_who_wakes() {
     assert_eq!((profile.lock.as_str(), profile.dropped.samples), ("futex", 0));
 }
 
+/// One thread sleeps with the lock, and wakes one of four that wait. These wake each other.
+const SAVES: &str = r#"
+use std::{sync::Mutex, thread::{sleep, spawn}, time::{Duration, Instant}};
+static STATE: Mutex<u64> = Mutex::new(0);
+#[inline(never)] fn bump() { *STATE.lock().unwrap() += 1; }
+#[inline(never)] fn save() {
+    let state = STATE.lock().unwrap();
+    sleep(Duration::from_millis(3));
+    drop(state);
+}
+fn main() {
+    let end = Instant::now() + Duration::from_millis(900);
+    let goes_on = move || Instant::now() < end;
+    let mut threads = vec![spawn(move || while goes_on() { save(); sleep(Duration::from_millis(1)) })];
+    for _ in 0..4 {
+        threads.push(spawn(move || while goes_on() { bump(); sleep(Duration::from_micros(100)) }));
+    }
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+"#;
+
+#[test]
+fn who_holds_a_lock_for_long_ends_most_of_the_waiting() {
+    if !may_trace() || !has("rustc") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let (source, program) = (scratch.write("saves.rs", SAVES), scratch.path("saves"));
+    built("rustc", &["--edition", "2024", "-O", "-o", &program, &source]);
+    let (profile, run) = profiled(&["--futex", "--", &program]);
+    let lock = profile.locks.iter().find(|lock| lock.name.contains("STATE")).expect("it was waited for");
+    let ns = |function: &str| -> f64 {
+        lock.wakers.iter().filter(|site| leads_to(&profile, site.stack, function)).map(|site| site.ns).sum()
+    };
+    assert!(ns("save") > 4.0 * ns("bump"), "{} and {} ns: {}", ns("save"), ns("bump"), run.stderr);
+    let said = run.stderr.replace('\n', " ");
+    assert!(said.contains("save` ends most of the waiting for `saves::STATE`"), "{said}");
+    assert!(!said.contains("`ondeck profile -- COMMAND`"), "it cannot record this lock");
+}
+
 #[test]
 fn a_static_program_is_refused_with_the_command_that_sees_it() {
     let program = compiled("waits.c", &["-static"]);

@@ -31,8 +31,9 @@ pub(crate) struct Account {
     pub(crate) waiters: Sites,
     pub(crate) holders: Sites,
     pub(crate) takers: Sites,
-    /// Who tried to lock it while another thread had it.
+    /// Who tried to lock it while another thread had it, and who had it then.
     pub(crate) tries: Sites,
+    pub(crate) refusers: Sites,
     /// Who ended the waits; only the view from the kernel knows.
     pub(crate) wakers: Sites,
     /// Who notifies, of a condition variable: how often, and how often all.
@@ -50,8 +51,8 @@ impl Account {
         sites.flat_map(|sites| sites.0.keys().map(|stack| stack.number)).chain(self.charges.stacks())
     }
 
-    fn sites(&self) -> [&Sites; 6] {
-        [&self.waiters, &self.holders, &self.takers, &self.tries, &self.wakers, &self.notifiers]
+    fn sites(&self) -> [&Sites; 7] {
+        [&self.waiters, &self.holders, &self.takers, &self.tries, &self.refusers, &self.wakers, &self.notifiers]
     }
 
     /// How many bytes a sample adds at most to those of its lock, if there are some, and to a second one with fewer samples.
@@ -63,7 +64,7 @@ impl Account {
         let what = event::plain(sample.event);
         let has_stack = what == event::HANDING_ON
             || known.is_some_and(|known| known.sites_of(what).0.contains_key(&stack_of(sample)));
-        let names_thread = is_wait(what) || what == event::TAKE;
+        let names_thread = is_wait(what) || matches!(what, event::TAKE | event::TRIED);
         let has_thread = !names_thread || known.is_some_and(|known| known.threads.contains(&sample.thread));
         let has_timeline = !is_wait(what) || known.is_some_and(|known| known.waits.sum.count > 0.0);
         2 * size_of::<Account>() * usize::from(known.is_none())
@@ -78,6 +79,7 @@ impl Account {
             event::CHARGE => &self.holders,
             event::TAKE => &self.takers,
             event::TRIED => &self.tries,
+            event::REFUSED => &self.refusers,
             event::NOTIFY => &self.notifiers,
             _ => &self.waiters,
         }
@@ -102,7 +104,11 @@ impl Account {
                 self.threads.insert(thread);
                 self.takers.add(stack, weight, ns);
             }
-            event::TRIED => self.tries.add(stack, weight, 0),
+            event::TRIED => {
+                self.threads.insert(thread);
+                self.tries.add(stack, weight, ns);
+            }
+            event::REFUSED => self.refusers.add(stack, weight, ns),
             event::NOTIFY => {
                 let all = if sample.event & event::ALL != 0 { weight } else { 0.0 };
                 self.notifications_of_all += all;
@@ -154,8 +160,9 @@ impl Account {
         self.again += other.again;
         self.handing_on_ns += other.handing_on_ns;
         self.notifications_of_all += other.notifications_of_all;
-        let Account { waiters, holders, takers, tries, wakers, notifiers, .. } = self;
-        for (own, more) in [waiters, holders, takers, tries, wakers, notifiers].into_iter().zip(other.sites()) {
+        let Account { waiters, holders, takers, tries, refusers, wakers, notifiers, .. } = self;
+        for (own, more) in [waiters, holders, takers, tries, refusers, wakers, notifiers].into_iter().zip(other.sites())
+        {
             for (stack, sum) in &more.0 {
                 own.merge(Stack { number: number(stack.number), ..*stack }, sum);
             }

@@ -331,6 +331,7 @@ impl<'a> Builder<'a> {
             holders: self.sites(image, &account.holders, kind)?,
             takers: self.sites(image, &account.takers, kind)?,
             tries: self.sites(image, &account.tries, kind)?,
+            refusers: self.sites(image, &account.refusers, kind)?,
             kind,
             causes: self.causes(image, kind, account)?,
             // As samples say how long all waits were, which may be too short.

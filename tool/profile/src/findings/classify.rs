@@ -3,11 +3,11 @@
 mod causes;
 mod hangs;
 mod hidden;
-mod measures;
+pub(super) mod measures;
 
 use super::{Finding, Kind};
-use crate::profile::{Condition, Lock, LockKind, Profile, WaitKind};
-use crate::rules::{HERD, OF_CORES, OF_LOCKS, QUIET, SEVERAL, TRIES, TRIES_EACH_SECOND, WOKEN_NS};
+use crate::profile::{Condition, Lock, LockKind, Profile, Site, WaitKind};
+use crate::rules::{HERD, OF_CORES, OF_LOCKS, ONE_EVENT, QUIET, SEVERAL, WOKEN_NS};
 use crate::words::{FROM_KERNEL, share, waited};
 use crate::wrappers::Tops;
 pub(crate) use causes::parts;
@@ -17,7 +17,8 @@ pub(super) use hidden::HiddenWait;
 
 /// All that was seen in a profile.
 pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
-    let waited = waited(profile);
+    let mut waited = waited(profile);
+    waited.sort_by_key(|(_, lock)| is_one_from_nowhere(profile, lock));
     let matters = |(_, lock): &&(usize, &Lock)| measures::share(lock, profile) >= QUIET;
     let mut seen: Vec<Finding> =
         waited.iter().filter(matters).flat_map(|(index, lock)| of_lock(profile, tops, *index, lock)).collect();
@@ -37,8 +38,14 @@ pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
     let of_hidden =
         |wait: HiddenWait| Finding { locks: Vec::new(), share: wait.share, ns: wait.ns, kind: Kind::Hidden(wait) };
     seen.extend(hidden.into_iter().map(of_hidden));
-    seen.extend(tries(profile).map(|(lock, n)| Finding { kind: Kind::Tries(n), locks: vec![lock], share, ns: 0.0 }));
+    seen.extend(tries(profile));
     seen
+}
+
+/// Whether a single wait is all that is known of a lock, and not even where it was: it may be something else.
+fn is_one_from_nowhere(profile: &Profile, lock: &Lock) -> bool {
+    let is_nowhere = |site: &Site| profile.stacks[site.stack as usize].is_empty();
+    profile.lock == FROM_KERNEL && lock.waits < ONE_EVENT && lock.waiters.iter().all(is_nowhere)
 }
 
 fn of_lock<'p>(profile: &Profile, tops: &Tops, index: usize, lock: &Lock) -> Vec<Finding<'p>> {
@@ -90,12 +97,14 @@ fn no_lock(profile: &Profile) -> Option<usize> {
     (most.wait_ns >= OF_CORES * time_ns(profile)).then_some(index)
 }
 
-/// The lock that was tried in vain most often, and how often, if that looks like a loop. No wait is recorded then, as none of
-/// these calls waits.
-fn tries(profile: &Profile) -> Option<(usize, f64)> {
-    let tries = |lock: &Lock| lock.tries.iter().map(|site| site.count).sum::<f64>();
-    let all = profile.locks.iter().map(tries).enumerate();
-    let (lock, n) = all.max_by(|one, other| one.1.total_cmp(&other.1))?;
-    let times = n / profile.locks[lock].acquisitions.max(1.0);
-    (times >= TRIES && n >= TRIES_EACH_SECOND * profile.seconds).then_some((lock, n))
+/// The lock for which most is lost by trying until a thread has it, if that matters. No wait is recorded then, as none of these
+/// calls waits.
+fn tries<'p>(profile: &Profile) -> Option<Finding<'p>> {
+    let lost = |lock: &Lock| lock.tries.iter().map(|site| site.ns).sum::<f64>();
+    let all = profile.locks.iter().map(lost).enumerate();
+    let (index, ns) = all.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let lock = &profile.locks[index];
+    let kind = Kind::Tries { part: measures::part_of_threads(ns, lock, profile) };
+    let is_told = measures::part_of_cores(ns, lock, profile) >= QUIET;
+    is_told.then(|| Finding { kind, locks: vec![index], share: ns / profile.wait_ns().max(1.0), ns })
 }

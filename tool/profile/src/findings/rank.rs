@@ -3,17 +3,17 @@
 use super::{Finding, Kind};
 use crate::rules::{MATTERS_BESIDE, QUIET, WORTH_A_SENTENCE};
 
-/// The most urgent first. Threads that hang come before those that are woken for nothing, these before locks that matter, and
-/// these before the rest.
+/// The most urgent first. Threads that hang come before those that are woken for nothing, these before locks that matter, in which
+/// threads wait or try, and these before the rest.
 const fn place(kind: &Kind<'_>) -> u32 {
     match kind {
         Kind::Deadlock(_) | Kind::HeldUp(_) => 0,
         Kind::Herd(_) => 1,
-        Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder | Kind::Hidden(_) => 2,
+        Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder => 2,
+        Kind::Hidden(_) | Kind::Tries { .. } => 2,
         Kind::Order | Kind::NoLock => 3,
         Kind::Idle(_) => 4,
-        Kind::Tries(_) => 5,
-        Kind::Wait(_) => 6,
+        Kind::Wait(_) => 5,
     }
 }
 
@@ -29,17 +29,18 @@ pub(super) fn ranked(mut seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
     seen
 }
 
-/// Recorded locks and others, those first that were waited for longest.
+/// Recorded locks; and others, and tries. Those come first that take most time.
 fn waited_for(seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
-    let (mut hidden, recorded): (Vec<_>, Vec<_>) =
-        seen.into_iter().filter(Finding::is_waited_for).partition(|finding| matches!(finding.kind, Kind::Hidden(_)));
+    let (recorded, mut others): (Vec<_>, Vec<_>) =
+        seen.into_iter().filter(Finding::is_waited_for).partition(Finding::is_of_a_lock);
+    others.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     let first = |findings: &[Finding]| findings.first().map_or(0.0, |finding| finding.ns);
-    let (of_recorded, most) = (first(&recorded), first(&recorded).max(first(&hidden)));
-    hidden.retain(|finding| finding.ns >= MATTERS_BESIDE * most);
-    let n_before = hidden.iter().take_while(|finding| finding.ns > of_recorded).count();
-    let after = hidden.split_off(n_before);
+    let (of_recorded, most) = (first(&recorded), first(&recorded).max(first(&others)));
+    others.retain(|finding| finding.ns >= MATTERS_BESIDE * most);
+    let n_before = others.iter().take_while(|finding| finding.ns > of_recorded).count();
+    let after = others.split_off(n_before);
     let recorded = if of_recorded >= MATTERS_BESIDE * most { named(recorded) } else { Vec::new() };
-    hidden.into_iter().chain(recorded).chain(after).collect()
+    others.into_iter().chain(recorded).chain(after).collect()
 }
 
 /// The locks that are named, with the first cause of each and a second one if it has nearly as much.

@@ -93,7 +93,7 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
         Kind::Order => lock_order::verdict(profile, tops),
         Kind::NoLock => without_a_lock(profile, tops, finding.share),
         Kind::Idle(idle) => others::idle(profile, tops, idle),
-        Kind::Tries(n) => others::tries(profile, tops, lock(), *n),
+        Kind::Tries { part } => others::tries(profile, tops, lock(), *part),
         Kind::Wait(index) => others::no_lock(profile, tops, *index),
     }
 }

@@ -15,6 +15,7 @@
 //! In a program that has its locks by ondeck's library, a thread waits for the mutex around the lock, which also says who has
 //! it. In another program it waits for the lock itself.
 
+use super::cells::JOINED;
 use super::names::Names;
 use crate::kinds::{Class, FutexOwner, WaitSubject};
 use crate::profile::{LockKind, WaitKind};
@@ -35,6 +36,9 @@ impl Names<'_> {
     /// Where a thread that still sleeps waits for what: the address of a lock or of a condition variable. For a wait that is not
     /// ondeck's, the address that the kernel tells.
     pub(super) fn meant_by_sleeper(&mut self, wait: &Wait) -> u64 {
+        if wait.joins {
+            return JOINED;
+        }
         let stack = self.stack(wait.image, wait.stack);
         let Some(by) = self.server(stack) else { return wait.address };
         let pid = self.told.processes[wait.image].pid;

@@ -1,7 +1,7 @@
 //! Waits, with an account for each futex and stack, in memory that has a bound.
 
-use crate::collect::account::Account;
-use ondeck_futex::{End, Wait};
+use crate::collect::account::{Account, Sum};
+use ondeck_futex::{End, Release, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of the image, the futex and the stack that waited.
@@ -18,6 +18,8 @@ pub(super) struct Cells {
 
 /// The address of all futexes that are kept together.
 pub(super) const FOLDED: u64 = 0;
+/// That of the ends of threads: each has a futex of its own.
+pub(super) const JOINED: u64 = 8;
 
 impl Default for Cells {
     fn default() -> Self {
@@ -28,8 +30,10 @@ impl Default for Cells {
 }
 
 impl Cells {
-    pub(super) fn add(&mut self, wait: &Wait, started_ns: u64) {
-        add(self.cells.entry((wait.image, wait.address, wait.stack)).or_default(), wait, started_ns);
+    /// Adds a wait with its parts, of which those before it began do not count.
+    pub(super) fn add(&mut self, wait: &Wait, parts: &[Release], started_ns: u64) {
+        let address = if wait.joins { JOINED } else { wait.address };
+        add(self.cells.entry((wait.image, address, wait.stack)).or_default(), wait, parts, started_ns);
         if self.cells.len() > self.most {
             self.fold();
         }
@@ -37,7 +41,9 @@ impl Cells {
 
     fn fold(&mut self) {
         let mut waited: BTreeMap<(usize, u64), f64> = BTreeMap::new();
-        for ((image, address, _), cell) in self.cells.iter().filter(|((_, address, _), _)| *address != FOLDED) {
+        for ((image, address, _), cell) in
+            self.cells.iter().filter(|((_, address, _), _)| ![FOLDED, JOINED].contains(address))
+        {
             *waited.entry((*image, *address)).or_default() += cell.waits.sum.ns;
         }
         let mut coldest: Vec<_> = waited.into_iter().collect();
@@ -93,12 +99,19 @@ impl Cells {
     }
 }
 
-fn add(account: &mut Account, wait: &Wait, started_ns: u64) {
+fn add(account: &mut Account, wait: &Wait, parts: &[Release], started_ns: u64) {
     let ns = wait.to_ns - wait.from_ns;
     account.add_wait(wait.thread, wait.to_ns.saturating_sub(started_ns), ns);
     account.most_waiting = account.most_waiting.max(wait.waiting);
+    let mut from_ns = wait.from_ns;
+    for part in parts {
+        if part.until_ns > from_ns {
+            account.wakers.merge(part.stack, &Sum { count: 0.0, ns: (part.until_ns - from_ns) as f64 });
+            from_ns = part.until_ns;
+        }
+    }
     if let End::Woken(Some(stack)) = wait.end {
-        account.wakers.add(stack, 1.0, ns);
+        account.wakers.add(stack, 1.0, 0);
     }
 }
 
@@ -108,12 +121,13 @@ mod tests {
 
     fn wait(address: u64, stack: u32, ns: u64) -> Wait {
         let end = End::Woken(Some(9));
-        Wait { image: 0, thread: address as u32, address, stack, from_ns: 1_000, to_ns: 1_000 + ns, waiting: 1, end }
+        let (thread, from_ns, joins) = (address as u32, 1_000, false);
+        Wait { image: 0, thread, address, stack, from_ns, to_ns: from_ns + ns, waiting: 1, end, joins }
     }
 
     fn filled(most: usize, waits: impl Iterator<Item = Wait>) -> Cells {
         let mut cells = Cells { most, ..Cells::default() };
-        waits.for_each(|wait| cells.add(&wait, 0));
+        waits.for_each(|wait| cells.add(&wait, &[], 0));
         cells
     }
 
@@ -162,5 +176,17 @@ mod tests {
         let cells = filled(4, (1..=100).map(|stack| wait(1 + u64::from(stack), stack, 10)));
         let count: f64 = cells.iter().map(|(_, cell)| cell.waits.sum.count).sum();
         assert_eq!((cells.cells.len(), count), (100, 100.0));
+    }
+
+    /// As when the lock's holder wakes one of several, and each of them the next one.
+    #[test]
+    fn each_part_of_a_wait_is_charged_to_who_ended_it() {
+        let parts = [(400, 7), (1_200, 8), (1_500, 9), (1_600, 8)];
+        let parts = parts.map(|(until_ns, stack)| Release { until_ns, stack });
+        let mut cells = Cells::default();
+        cells.add(&Wait { end: End::Woken(Some(8)), ..wait(5, 1, 600) }, &parts, 0);
+        let (_, cell) = cells.iter().next().unwrap();
+        let charged: Vec<_> = cell.wakers.0.iter().map(|(stack, sum)| (stack.number, sum.count, sum.ns)).collect();
+        assert_eq!(charged, [(8, 1.0, 300.0), (9, 0.0, 300.0)], "what was before it is another's");
     }
 }

@@ -1,7 +1,7 @@
 //! What was looked up: which lock each wait is for, what that is called, and the stacks with their names.
 
 use super::FutexSnapshot;
-use super::cells::{Cells, FOLDED};
+use super::cells::{Cells, FOLDED, JOINED};
 use super::tail_calls::Callees;
 use crate::collect::Stack;
 use crate::collect::account::Account;
@@ -77,7 +77,7 @@ impl<'a> Names<'a> {
         for wait in &told.waiting {
             let address = if is_long(wait) { self.meant_by_sleeper(wait) } else { wait.address };
             let from_ns = wait.from_ns.max(told.snapshot_from_ns.unwrap_or(started_ns)).min(wait.to_ns);
-            cells.add(&Wait { address, from_ns, ..*wait }, started_ns);
+            cells.add(&Wait { address, from_ns, ..*wait }, &[], started_ns);
         }
         cells
     }
@@ -117,6 +117,7 @@ impl<'a> Names<'a> {
         let is_named = place.is_some_and(|at| self.stacks.frame(at).is_named);
         let class = symbol.and_then(|symbol| kinds::of_datum(&symbol)).unwrap_or_else(|| kinds::classify(frames));
         let class = match class {
+            _ if address == JOINED => Class { meaning: WaitSubject::Wait(WaitKind::Join), whose: FutexOwner::Thread },
             // A stripped program of Go's, say: its threads without work sleep like this, and seldom anybody for a lock.
             Class { meaning: WaitSubject::Lock(LockKind::Unknown), .. }
                 if !is_named && self.has_runtime.get(image) == Some(&true) =>
@@ -176,8 +177,10 @@ impl<'a> Names<'a> {
     /// What everybody calls it; a symbol; or the function that waits, with its line.
     fn name(&mut self, key: &Key, group: &Group) -> String {
         let address = address(key, group);
-        if let FutexPlace::Named(name) = key.spot {
-            return name.to_owned();
+        match key.spot {
+            FutexPlace::Named(name) => return name.to_owned(),
+            FutexPlace::Address(JOINED) => return "unknown".to_owned(),
+            _ => {}
         }
         if let FutexPlace::Address(_) = key.spot
             && let Some(symbol) = self.stacks.symbols.datum(self.told.modules(key.image), address)

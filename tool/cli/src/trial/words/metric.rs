@@ -28,7 +28,8 @@ impl MetricValues {
             times(compared.ratio())
         );
         let both = format!("the metric of {program} is {after} with ondeck's locks and {before} with glibc's.");
-        super::verdict(compared, &format!("Better: {change}"), &format!("Worse: {change}"), &both)
+        let [better, worse] = ["Better", "Worse"].map(|how| format!("{how}: {change}"));
+        super::verdict(compared, &better, &worse, &both, &|value| self.shown(value))
     }
 
     /// Where the numbers are from: a pattern may find another one than was meant.

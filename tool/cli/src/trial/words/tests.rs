@@ -62,7 +62,7 @@ fn the_first_line_has_the_verdict() {
     assert!(text.ends_with("if you have not yet:\nondeck profile -- './my server' --port 80\n"), "{text}");
     results.pattern = Some(r"rate\s+=\s+([0-9.,]+)".to_owned());
     assert!(told(&results, false).0.contains("\nondeck try --metric 'rate\\s+=\\s+([0-9.,]+)' -- "));
-    results.wall = rounds(&[([2.0, 2.6], 2.1); 3]);
+    results.wall = rounds(&[([2.0, 2.3], 2.1), ([2.6, 2.2], 2.2), ([2.4, 2.0], 2.3)]);
     let (text, _) = told(&results, false);
     assert!(text.ends_with("\nondeck try --rounds 10 -- './my server' --port 80\n"), "{text}");
     assert!(text.contains("Runs with the same locks differ so much") && !text.contains("keep"), "{text}");
@@ -71,6 +71,24 @@ fn the_first_line_has_the_verdict() {
     results.cpu.truncate(2);
     assert!(first_line(&results).starts_with("Too few rounds to tell: ./my server took 2.05 s"));
     assert!(told(&results, false).0.ends_with("\nondeck try --rounds 3 -- './my server' --port 80\n"));
+}
+
+/// Both runs of a round are alike, and those of the next round are not.
+#[test]
+fn runs_that_fall_into_two_groups_are_told_as_such() {
+    let wall = rounds(&[([1.44, 1.43], 1.44), ([2.61, 2.73], 2.6), ([1.45, 1.44], 1.43)]);
+    let mut results = Results { wall, ..faster() };
+    let same = "No difference beyond the noise: ./my server took 1.44 s with ondeck's locks and 1.44 s with glibc's. The runs with \
+                glibc's locks fall into two groups: 4 near 1.44 s, and 2 near 2.67 s.";
+    assert_eq!(first_line(&results), same);
+    let (text, _) = told(&results, false);
+    assert!(
+        text.contains("chance decides into which group a run falls") && !text.contains("keep glibc's locks"),
+        "{text}"
+    );
+    assert!(text.ends_with("\nondeck try --rounds 10 -- './my server' --port 80\n"), "{text}");
+    results.wall = results.wall.repeat(3);
+    assert!(told(&results, false).0.contains("--rounds 18 "));
 }
 
 #[test]

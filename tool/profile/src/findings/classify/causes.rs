@@ -1,9 +1,9 @@
 //! The causes of one lock's waiting, put together by what can be done about them.
 
-use super::measures::threads;
+use super::measures::{share, threads};
 use crate::kinds::NOTIFIES;
-use crate::profile::{Cause, Lock, LockKind, Profile, Site, State, WaitObject};
-use crate::rules::{FEWEST_SAMPLES, KEPT, LONG_NS, LOOK_NS, MANY_HOLDS, ONE_EVENT, RARE, SELDOM, SLEEPS_TOO};
+use crate::profile::{Cause, Lock, LockKind, Profile, State, WaitObject};
+use crate::rules::{LONG_NS, LOOK_NS, ONE_EVENT, RAN, RARE, SLEEPS_TOO, WORTH_A_TRIAL};
 use crate::wrappers::Tops;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -92,10 +92,11 @@ pub(crate) fn parts(lock: &Lock) -> Cow<'_, [Cause]> {
     Cow::Owned(causes)
 }
 
-/// Whether ondeck's mutex could stand in for the lock, and does not yet. Of the program's own locks, ondeck's tell how their
+/// Whether ondeck's mutex could stand in for the lock, does not yet, and may gain more than two runs differ by. Of the program's own locks, ondeck's tell how their
 /// threads wait.
 fn can_be_tried(profile: &Profile, lock: &Lock) -> bool {
-    lock.kind == LockKind::Mutex && profile.lock == "glibc" && lock.spins.is_none()
+    let is_worth_it = share(lock, profile) >= WORTH_A_TRIAL;
+    lock.kind == LockKind::Mutex && profile.lock == "glibc" && lock.spins.is_none() && is_worth_it
 }
 
 /// The causes of a lock's waiting, the largest first, each with the locks that it leads to.
@@ -113,10 +114,9 @@ pub(super) fn causes(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseS
 pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<CauseShare> {
     let lock = &profile.locks[index];
     let parts = parts(lock);
-    let usual = UsualHolds::of(lock, &parts, tops, profile.rate);
+    let holds = WaitedHolds::of(lock, &parts, tops);
     let is_crowded = threads(lock) > profile.cores.max(1);
-    // Where sites are all that is known, how long each hold was is a guess.
-    let lacks_core = |cause: &Cause| is_crowded && cause.each_ns < LOOK_NS as f64 && !lock.causes.is_empty();
+    let lack_cores = |function: &str| holds.get(function).is_some_and(|holds| holds.lack_cores(is_crowded));
     let is_late = |cause: &Cause| is_crowded && lock.most_waiting >= profile.cores && cause.each_ns >= LONG_NS as f64;
     let can_be_tried = can_be_tried(profile, lock);
     let awaited = awaited(&parts, tops);
@@ -127,8 +127,7 @@ pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Cause
         let what = match cause.state {
             State::Blocked => CauseKind::Blocked,
             State::OtherLock => CauseKind::Waits(cause.other),
-            State::NoCore if usual.is_short(function) => CauseKind::Cores,
-            State::Computing | State::Unknown if lacks_core(cause) && usual.is_short(function) => CauseKind::Cores,
+            State::Computing | State::NoCore | State::Unknown if lack_cores(function) => CauseKind::Cores,
             State::Computing | State::NoCore | State::Unknown => CauseKind::Held,
             State::Free if is_crowded => CauseKind::Cores,
             State::Free => CauseKind::Free,
@@ -274,56 +273,45 @@ impl Chain {
     }
 }
 
-/// How long functions usually hold a lock.
-struct UsualHolds<'a> {
-    /// By their samples.
-    means: HashMap<&'a str, f64>,
-    /// The longest of 99 of 100 holds of all.
-    most_ns: Option<f64>,
-    /// Of the holds that were waited for: all, and how many of these were long.
-    waited_for: HashMap<&'a str, (f64, f64)>,
+/// The holds of a function that threads waited for.
+#[derive(Clone, Copy, Default)]
+struct WaitedHolds {
+    all: f64,
+    long: f64,
+    /// How much was waited for it while it ran, and while it had no core, in long holds.
+    ran_ns: f64,
+    kept_ns: f64,
 }
 
-impl<'a> UsualHolds<'a> {
-    fn of(lock: &Lock, parts: &[Cause], tops: &'a Tops, rate: u32) -> UsualHolds<'a> {
-        let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
-        for Site { stack, count, ns } in &lock.takers {
-            let Some(frame) = tops.top(*stack) else { continue };
-            let (all, sum) = sums.entry(tops.brief(frame)).or_default();
-            (*all, *sum) = (*all + count, *sum + ns);
-        }
-        let samples: f64 = sums.values().map(|(count, _)| count).sum();
-        // A function with a few of many acquisitions is known by a sample or two, or by none.
-        let fewest = FEWEST_SAMPLES * f64::from(rate);
-        let often = sums.iter().filter(|(_, (count, _))| *count > SELDOM * samples && *count >= fewest);
-        let means = often.map(|(name, (count, ns))| (*name, ns / count)).collect();
-        UsualHolds {
-            means,
-            most_ns: lock.hold_histogram.quantile(KEPT),
-            waited_for: Self::waited_for(lock, parts, tops),
-        }
-    }
-
-    fn waited_for(lock: &Lock, parts: &[Cause], tops: &'a Tops) -> HashMap<&'a str, (f64, f64)> {
-        let all = lock.holders.iter().map(|site| (site.stack, [site.count, 0.0]));
-        let long = parts.iter().filter(|cause| cause.state != State::Passing);
-        let long = long.filter_map(|cause| Some((cause.stack?, [0.0, cause.count])));
-        let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
-        for (stack, [all, long]) in all.chain(long) {
+impl WaitedHolds {
+    /// By the function.
+    fn of<'a>(lock: &Lock, parts: &[Cause], tops: &'a Tops) -> HashMap<&'a str, WaitedHolds> {
+        let all = lock.holders.iter().map(|site| (site.stack, WaitedHolds { all: site.count, ..Self::default() }));
+        let long = parts.iter().filter_map(|cause| {
+            let holds = WaitedHolds { long: cause.count, ..Self::default() };
+            let holds = match cause.state {
+                State::Computing => WaitedHolds { ran_ns: cause.ns, ..holds },
+                State::NoCore => WaitedHolds { kept_ns: cause.ns, ..holds },
+                State::Passing => return None,
+                _ => holds,
+            };
+            Some((cause.stack?, holds))
+        });
+        let mut sums: HashMap<&str, WaitedHolds> = HashMap::new();
+        for (stack, more) in all.chain(long) {
             let Some(frame) = tops.top(stack) else { continue };
-            let (of_all, of_long) = sums.entry(tops.brief(frame)).or_default();
-            (*of_all, *of_long) = (*of_all + all, *of_long + long);
+            let sum = sums.entry(tops.brief(frame)).or_default();
+            (sum.all, sum.long) = (sum.all + more.all, sum.long + more.long);
+            (sum.ran_ns, sum.kept_ns) = (sum.ran_ns + more.ran_ns, sum.kept_ns + more.kept_ns);
         }
         sums
     }
 
-    fn is_short(&self, function: &str) -> bool {
-        if self.waited_for.get(function).is_some_and(|(all, long)| *all >= MANY_HOLDS && *long <= RARE * all) {
-            return true;
-        }
-        let Some(mean) = self.means.get(function) else { return false };
-        // Holds without a core are in the mean.
-        let is_short = |ns: f64| ns < LONG_NS as f64;
-        is_short(*mean) || self.means.len() == 1 && self.most_ns.is_some_and(is_short)
+    /// Whether they are short by themselves, and long only as others have the cores. That is measured; of holds that nobody
+    /// looked at, it is so if more threads want the cores than there are.
+    fn lack_cores(&self, is_crowded: bool) -> bool {
+        let measured_ns = self.ran_ns + self.kept_ns;
+        let are_kept = if measured_ns > 0.0 { self.ran_ns < RAN * measured_ns } else { is_crowded };
+        are_kept && self.long <= RARE * self.all
     }
 }

@@ -3,11 +3,25 @@
 use crate::{Lock, Profile};
 use std::collections::BTreeMap;
 
-/// How much of the time that its threads could run was spent waiting: more of them than cores cannot run, so that many idle
-/// threads do not make the waiting of a few look small. Above 1 where threads wait that could not have run.
+/// How much of the time that its threads could run was spent waiting.
 pub(super) fn share(lock: &Lock, profile: &Profile) -> f64 {
-    let runnable_ns = f64::from(threads(lock).min(profile.cores.max(1))) * life_ns(profile, lock.process);
-    if lock.wait_ns > 0.0 { lock.wait_ns / runnable_ns } else { 0.0 }
+    part_of_cores(lock.wait_ns, lock, profile)
+}
+
+/// The part of the time that a lock's threads could run: more of them than cores cannot run, so that many idle threads do not
+/// make the waiting of a few look small. Above 1 where threads wait that could not have run.
+pub(super) fn part_of_cores(ns: f64, lock: &Lock, profile: &Profile) -> f64 {
+    if ns > 0.0 { ns / runnable_ns(lock, profile) } else { 0.0 }
+}
+
+/// The time that a lock's threads could run.
+pub(in crate::findings) fn runnable_ns(lock: &Lock, profile: &Profile) -> f64 {
+    f64::from(threads(lock).min(profile.cores.max(1))) * life_ns(profile, lock.process)
+}
+
+/// The part of all time of a lock's threads.
+pub(super) fn part_of_threads(ns: f64, lock: &Lock, profile: &Profile) -> f64 {
+    (ns / (f64::from(threads(lock)) * life_ns(profile, lock.process))).min(1.0)
 }
 
 /// Threads that use a lock at once. Threads that no sample has shown may have been seen waiting. While the lock is free,
@@ -31,7 +45,7 @@ pub(super) fn share_of_all(profile: &Profile) -> f64 {
 }
 
 /// How long a process was seen, in ns. A snapshot is shorter than that.
-fn life_ns(profile: &Profile, process: u32) -> f64 {
+pub(in crate::findings) fn life_ns(profile: &Profile, process: u32) -> f64 {
     let process = profile.processes.get(process as usize);
     let seconds = process.map(|process| process.to - process.from).filter(|seconds| *seconds > 0.0);
     seconds.map_or(profile.seconds, |seconds| seconds.min(profile.seconds)) * 1e9

@@ -2,13 +2,13 @@
 
 use super::{heaviest, lock_name, named, place};
 use crate::Lock;
-use crate::findings::classify::{CauseKind, CauseShare, Chain, ChainEnd};
+use crate::findings::classify::{CauseKind, CauseShare, Chain, ChainEnd, measures};
 use crate::names::base;
 use crate::profile::Profile;
-use crate::rules::{MOSTLY, NEARLY_ALL, WORTH_SAYING};
+use crate::rules::{LONG_NS, MOSTLY, NEARLY_ALL, WORTH_SAYING};
 use crate::words::{self, percent};
-use crate::wrappers::{Tops, UNKNOWN};
-use ondeck_kit::wording::{counted, duration_ns, plain};
+use crate::wrappers::{Tops, UNKNOWN, begins, is_below};
+use ondeck_kit::wording::{counted, duration_ns, plain, whole};
 
 pub(super) fn sentence(profile: &Profile, tops: &Tops, lock: &Lock, cause: &CauseShare) -> String {
     let name = lock_name(lock);
@@ -102,13 +102,29 @@ fn passing(profile: &Profile, tops: &Tops, lock: &Lock, share: &str, cause: &Cau
         Some(ns) => format!("Sections under {name} are short ({}), and", duration_ns(ns)),
         None => format!("{name} is held briefly, and"),
     };
-    let want = format!("{held} {} want them: {share} is for passing it on", counted(cause.threads as usize, "thread"));
+    let threads = counted(cause.threads as usize, "thread");
+    let want = format!("{held} {threads} want them: {share} is for passing it on.{}", how_often(profile, lock));
     if cause.tries {
-        return format!("{want}.");
+        return want;
     }
     let most = heaviest(profile, tops, &lock.takers, |site| site.count)
         .map_or(String::new(), |who| format!(", most in {who}"));
-    format!("{want}. Lock it less often{most}.")
+    format!("{want} Lock it less often{most}.")
+}
+
+/// How often it is taken, if its threads do little else: what is left of the cores' time between two sections is the most that it
+/// may be.
+fn how_often(profile: &Profile, lock: &Lock) -> String {
+    let between_ns = (measures::runnable_ns(lock, profile) - lock.hold_ns) / lock.acquisitions;
+    let each_second = lock.acquisitions / measures::life_ns(profile, lock.process) * 1e9;
+    match lock.members == 1 && between_ns > 0.0 && between_ns < LONG_NS as f64 {
+        true => format!(
+            " It is taken {} times a second, with at most {} for all else between.",
+            whole(each_second),
+            duration_ns(between_ns)
+        ),
+        false => String::new(),
+    }
 }
 
 /// What a holder waits for, from each lock to who has it.
@@ -148,9 +164,21 @@ pub(super) fn seen_from_the_kernel(profile: &Profile, tops: &Tops, lock: &Lock) 
         Some(who) => format!("{who} ends most of the waiting for {name}."),
         None => format!("Threads wait for {name}."),
     };
-    format!(
-        "{who} How long it is held, and by whom, is not seen from the kernel. `ondeck profile -- COMMAND` records that for the C library's locks."
-    )
+    let how = match is_recordable(profile, lock) {
+        true => " `ondeck profile -- COMMAND` records that.",
+        false => "",
+    };
+    format!("{who} How long it is held, and by whom, is not seen from the kernel.{how}")
+}
+
+/// Whether the recorder's library would stand in for what its threads wait in: functions of the C library, of a program that is
+/// not static.
+fn is_recordable(profile: &Profile, lock: &Lock) -> bool {
+    let frames = lock.waiters.iter().flat_map(|site| &profile.stacks[site.stack as usize]);
+    frames.map(|frame| &profile.frames[*frame as usize]).any(|frame| {
+        let function = frame.function.trim_start_matches('_');
+        is_below(frame) && begins(function, "pthread_mutex_ pthread_rwlock_ pthread_spin_ mtx_")
+    })
 }
 
 /// Where nobody is known to have had the lock.

@@ -4,6 +4,7 @@
 use super::{heaviest, lock_name, named, place, quoted_name};
 use crate::findings::classify::StuckTogether;
 use crate::profile::{Condition, Lock, Profile, State, Stuck, WaitKind, WaitObject};
+use crate::rules::LONG_NS;
 use crate::words::FROM_KERNEL;
 use crate::wrappers::{Tops, is_below};
 use ondeck_kit::wording::{counted_that, duration_ns, percent, whole, whole_of};
@@ -121,12 +122,21 @@ pub(super) fn no_lock(profile: &Profile, tops: &Tops, index: usize) -> String {
     )
 }
 
-pub(super) fn tries(profile: &Profile, tops: &Tops, lock: &Lock, n: f64) -> String {
-    let by = heaviest(profile, tops, &lock.tries, |site| site.count).map_or(String::new(), |by| format!(" in {by}"));
+pub(super) fn tries(profile: &Profile, tops: &Tops, lock: &Lock, part: f64) -> String {
+    let n: f64 = lock.tries.iter().map(|site| site.count).sum();
+    let by = heaviest(profile, tops, &lock.tries, |site| site.ns).map_or(String::new(), |by| format!(" in {by}"));
+    let refused: f64 = lock.refusers.iter().map(|site| site.count).sum();
+    let meanwhile = heaviest(profile, tops, &lock.refusers, |site| site.ns).map_or(String::new(), |who| {
+        // A try comes in the middle of a hold, in the mean.
+        let each_ns = 2.0 * lock.refusers.iter().map(|site| site.ns).sum::<f64>() / refused;
+        let advice = if each_ns >= LONG_NS as f64 { " Make that shorter." } else { "" };
+        format!(" {who} has it meanwhile, for about {} at a time.{advice}", duration_ns(each_ns))
+    });
     format!(
-        "But threads tried to lock {} {} in vain{by}. If they try until they have it, lock it instead: who waits \
-         for a lock sleeps.",
+        "Instead of waiting, threads tried to lock {} {} in vain{by}, for {} of their time.{meanwhile} If they try until they \
+         have it, lock it instead: who waits for a lock sleeps.",
         lock_name(lock),
         whole_of(n, "time"),
+        percent(part),
     )
 }
