@@ -51,8 +51,12 @@ fn a_single_wait_without_a_stack_is_not_first() {
 #[test]
 fn tries_are_told_by_the_time_that_they_take() {
     let site = |stack, count, ms: f64| Site { stack, count, ns: ms * 1e6 };
-    let polled =
-        |ms| Lock { tries: vec![site(1, 7200.0, ms)], refusers: vec![site(2, 300.0, 900.0)], ..lock("m", &[], &[]) };
+    let polled = |ms| Lock {
+        tries: vec![site(1, 7200.0, ms)],
+        triers: 4,
+        refusers: vec![site(2, 300.0, 900.0)],
+        ..lock("m", &[], &[])
+    };
     let tried = "Instead of waiting, threads tried to lock `m` 7.20 k times in vain in `f1` (a.c:11), for 75 % of their time. `f2` \
                  (a.c:12) has it meanwhile, for about 6.00 ms at a time. Make that shorter. If they try until they have it, lock it \
                  instead: who waits for a lock sleeps.";
