@@ -251,6 +251,7 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
         holders: all(|lock| &lock.holders),
         takers: all(|lock| &lock.takers),
         tries: all(|lock| &lock.tries),
+        triers: members.iter().map(|lock| lock.triers).max().unwrap_or_default(),
         refusers: all(|lock| &lock.refusers),
         wakers: all(|lock| &lock.wakers),
         timeline: timeline(members.iter().map(|lock| &lock.timeline)),

@@ -209,6 +209,9 @@ pub struct Lock {
     /// it. Empty in a profile of an earlier version.
     #[serde(default)]
     pub tries: Vec<Site>,
+    /// How many threads did.
+    #[serde(default)]
+    pub triers: u32,
     /// Who had it then: count is of tries, ns is how long each hold went on after that.
     #[serde(default)]
     pub refusers: Vec<Site>,

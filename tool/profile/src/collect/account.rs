@@ -22,6 +22,8 @@ pub(crate) struct Account {
     pub(crate) over_time: OverTime,
     /// Those that waited, and those that came without waiting.
     pub(crate) threads: BTreeSet<u32>,
+    /// Those that tried it in vain.
+    pub(crate) triers: BTreeSet<u32>,
     pub(crate) most_waiting: u32,
     /// Waits that ended without the lock.
     pub(crate) gave_up: f64,
@@ -65,7 +67,10 @@ impl Account {
         let has_stack = what == event::HANDING_ON
             || known.is_some_and(|known| known.sites_of(what).0.contains_key(&stack_of(sample)));
         let names_thread = is_wait(what) || matches!(what, event::TAKE | event::TRIED);
-        let has_thread = !names_thread || known.is_some_and(|known| known.threads.contains(&sample.thread));
+        let of = |known: &'_ Account| {
+            [&known.threads, &known.triers][usize::from(what == event::TRIED)].contains(&sample.thread)
+        };
+        let has_thread = !names_thread || known.is_some_and(of);
         let has_timeline = !is_wait(what) || known.is_some_and(|known| known.waits.sum.count > 0.0);
         2 * size_of::<Account>() * usize::from(known.is_none())
             + OF_STACK * usize::from(!has_stack)
@@ -105,7 +110,7 @@ impl Account {
                 self.takers.add(stack, weight, ns);
             }
             event::TRIED => {
-                self.threads.insert(thread);
+                self.triers.insert(thread);
                 self.tries.add(stack, weight, ns);
             }
             event::REFUSED => self.refusers.add(stack, weight, ns),
@@ -155,6 +160,7 @@ impl Account {
         self.holds.merge(&other.holds);
         self.over_time.merge(&other.over_time);
         self.threads.extend(&other.threads);
+        self.triers.extend(&other.triers);
         self.most_waiting = self.most_waiting.max(other.most_waiting);
         self.gave_up += other.gave_up;
         self.again += other.again;
@@ -184,6 +190,7 @@ impl Account {
             longest_ns: self.waits.longest_ns,
             wait_histogram: self.waits.lengths.clone(),
             threads: self.threads.len() as u32,
+            triers: self.triers.len() as u32,
             most_waiting: self.most_waiting,
             timeline: self.over_time.timeline(slice_ns),
             members: 1,

@@ -104,7 +104,7 @@ fn tries<'p>(profile: &Profile) -> Option<Finding<'p>> {
     let all = profile.locks.iter().map(lost).enumerate();
     let (index, ns) = all.max_by(|one, other| one.1.total_cmp(&other.1))?;
     let lock = &profile.locks[index];
-    let kind = Kind::Tries { part: measures::part_of_threads(ns, lock, profile) };
+    let kind = Kind::Tries { part: measures::part_of_triers(ns, lock, profile) };
     let is_told = measures::part_of_cores(ns, lock, profile) >= QUIET;
     is_told.then(|| Finding { kind, locks: vec![index], share: ns / profile.wait_ns().max(1.0), ns })
 }

@@ -1,5 +1,7 @@
 //! Profiles whose truth is known, and what is said of them.
 
+mod unseen;
+
 use super::*;
 use crate::kinds::NOTIFIES;
 use crate::made_up;
@@ -377,26 +379,6 @@ fn little_waiting_is_no_reason_to_try_other_locks() {
 }
 
 #[test]
-fn tries_are_told_by_the_time_that_they_take() {
-    let site = |stack, count, ms: f64| Site { stack, count, ns: ms * 1e6 };
-    let polled =
-        |ms| Lock { tries: vec![site(1, 7200.0, ms)], refusers: vec![site(2, 300.0, 900.0)], ..lock("m", &[], &[]) };
-    let tried = "Instead of waiting, threads tried to lock `m` 7.20 k times in vain in `f1` (a.c:11), for 75 % of their time. `f2` \
-                 (a.c:12) has it meanwhile, for about 6.00 ms at a time. Make that shorter. If they try until they have it, lock it \
-                 instead: who waits for a lock sleeps.";
-    said(vec![polled(6000.0)], tried);
-    // As seldom, and beside other waiting.
-    assert!(findings(&Profile { locks: vec![polled(30.0)], ..program() }).verdict.starts_with("No lock "));
-    let held = |ms| lock("n", &[cause(State::Computing, 3, ms, 400.0)], &[]);
-    let verdict = |ms| findings(&Profile { locks: vec![held(ms), polled(6000.0)], ..program() }).verdict;
-    assert!(verdict(3000.0).starts_with(tried) && verdict(3000.0).contains(" Also: `f3` (a.c:13) holds `n`"));
-    assert!(
-        verdict(8000.0).starts_with("`f3` (a.c:13) holds `n`") && verdict(8000.0).contains(" Also: Instead of waiting")
-    );
-    assert!(!verdict(20_000.0).contains("Instead"));
-}
-
-#[test]
 fn one_event_is_called_one() {
     let once = Cause { count: 1.0, ..blocked(2, "read", 300.0) };
     said(
@@ -554,52 +536,6 @@ fn sites_alone_tell_who_holds_it() {
     (old.wait_ns, old.handing_on_ns, old.most_waiting) = (1e9, 0.1e9, 2);
     old.holders = vec![Site { stack: 1, count: 1000.0, ns: 0.9e9 }];
     said(vec![old], "`f1` (a.c:11) holds `m` for 450 us at a time: 90 % of the waiting. Make it shorter.");
-}
-
-#[test]
-fn the_kernel_does_not_tell_how_long_a_lock_is_held() {
-    let mut seen = lock("m", &[], &[]);
-    (seen.wait_ns, seen.wakers) = (1e9, vec![Site { stack: 1, count: 10.0, ns: 1e9 }]);
-    seen.waiters = vec![Site { stack: 2, count: 10.0, ns: 1e9 }];
-    let mut profile = Profile { locks: vec![seen], lock: FROM_KERNEL.to_owned(), ..program() };
-    let verdict = "`f1` (a.c:11) ends most of the waiting for `m`. How long it is held, and by whom, is not seen from the kernel.";
-    assert_eq!(findings(&profile).verdict, verdict);
-    // The recorder's library does not see Rust's locks, nor those inside the C library, nor a static program's.
-    for (function, module, is_recordable) in [
-        ("std::sys::sync::mutex::futex::Mutex::lock_contended", "app", false),
-        ("__tzset", "libc.so.6", false),
-        ("pthread_mutex_lock", "app", false),
-        ("___pthread_mutex_lock", "libc.so.6", true),
-        ("pthread_rwlock_rdlock", "libpthread.so.0", true),
-    ] {
-        (profile.frames[3].function, profile.frames[3].module) = (function.to_owned(), module.to_owned());
-        profile.stacks[2] = vec![3, 2];
-        let found = findings(&profile).verdict;
-        assert_eq!(
-            found.strip_prefix(verdict).map(|more| !more.is_empty()),
-            Some(is_recordable),
-            "{function}: {found}"
-        );
-    }
-}
-
-/// Such as the word of a thread's number, for which another thread waits to its end.
-#[test]
-fn a_single_wait_without_a_stack_is_not_first() {
-    let seen = |name: &str, ms: f64, waits: f64, stack| {
-        let waiters = vec![Site { stack, count: waits, ns: ms * 1e6 }];
-        Lock { waits, wait_ns: ms * 1e6, waiters, ..lock(name, &[], &[]) }
-    };
-    let mut profile = Profile { lock: FROM_KERNEL.to_owned(), ..program() };
-    profile.stacks.push(Vec::new());
-    let strange = seen("0x7fc16c361990", 2000.0, 1.0, 9);
-    profile.locks = vec![strange.clone(), seen("m", 700.0, 90.0, 2)];
-    assert_eq!(findings(&profile).locks[0], 1);
-    // It is if there is nothing else, and if it is waited for again and again.
-    profile.locks.truncate(1);
-    assert_eq!(findings(&profile).locks, [0]);
-    profile.locks = vec![seen("0x7fc16c361990", 2000.0, 20.0, 9), seen("m", 700.0, 90.0, 2)];
-    assert_eq!(findings(&profile).locks[0], 0);
 }
 
 /// Steps whose held locks are these, taken in functions `f0`, `f1` and so on.

@@ -2,8 +2,7 @@
 
 use super::FutexSnapshot;
 use super::cells::{Cells, FOLDED, JOINED};
-use super::tail_calls::Callees;
-use crate::collect::Stack;
+use super::tail_calls::{calls_of_functions, gone};
 use crate::collect::account::Account;
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::profile::{Condition, Lock, LockKind, Site, WaitKind};
@@ -154,13 +153,15 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Who has woken the waiters, with functions that are gone from the stacks.
+    /// Who has woken the waiters, with what stands for functions that are gone from the stacks.
     fn wakers(&mut self, account: &Account) -> Vec<Site> {
-        let callees = Callees::new(&self.stacks, account.waiters.0.keys().map(|stack| stack.number));
-        let whole = |stack: &Stack| Some((*stack, callees.whole(self.stacks.of(stack.number))?));
-        let whole: HashMap<Stack, Vec<u32>> = account.wakers.0.keys().filter_map(whole).collect();
-        let mut found = |stack| whole.get(&stack).map(|frames| self.stacks.stack_as_it_is(frames.clone()));
-        account.wakers.sites(|stack| found(stack).or(Some(stack.number)))
+        let of_functions = calls_of_functions(&self.stacks, account.waiters.0.keys().map(|stack| stack.number));
+        account.wakers.sites(|stack| {
+            let mut frames = self.stacks.of(stack.number).to_vec();
+            let Some((at, unknown)) = gone(&self.stacks, &of_functions, &frames) else { return Some(stack.number) };
+            frames.insert(at, self.stacks.number(unknown));
+            Some(self.stacks.stack_as_it_is(frames))
+        })
     }
 
     pub(super) fn condition(&mut self, key: &Key, kind: WaitKind, group: &Group) -> Condition {

@@ -1,63 +1,46 @@
 //! Functions that are gone from the stack of who wakes a thread: their last act was a jump to the one that unlocks. Where they
-//! were called by a pointer, the call does not tell which they were, but the stacks of the lock's waiters do.
+//! were called by a pointer, the call does not tell which they were. That a function is gone there, the stacks of the lock's
+//! waiters tell: these were called by the same call.
 
 use crate::profile::Frame;
 use crate::stacks::Stacks;
 use crate::wrappers::is_below;
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// The module and the address of a call.
-type Call<'a> = (&'a str, u64);
+type Call = (String, u64);
 
-/// What the calls in a lock's stacks have called.
-pub(super) struct Callees<'a> {
-    stacks: &'a Stacks<'a>,
-    /// `None` where they were several.
-    called: HashMap<Call<'a>, Option<&'a [u32]>>,
+/// The calls that have called functions of the program.
+pub(super) fn calls_of_functions(stacks: &Stacks, waiters: impl Iterator<Item = u32>) -> HashSet<Call> {
+    let mut found = HashSet::new();
+    for stack in waiters {
+        let calls: Vec<&[u32]> = calls(stacks, stacks.of(stack)).collect();
+        let by_function = calls.windows(2).filter(|pair| !is_in_library(stacks, pair[0]));
+        found.extend(by_function.filter_map(|pair| call(stacks, pair[1])));
+    }
+    found
 }
 
-impl<'a> Callees<'a> {
-    pub(super) fn new(stacks: &'a Stacks<'a>, waiters: impl Iterator<Item = u32>) -> Self {
-        let mut callees = Callees { stacks, called: HashMap::new() };
-        for stack in waiters {
-            let calls: Vec<&[u32]> = callees.calls(stacks.of(stack)).collect();
-            for pair in calls.windows(2) {
-                let Some(call) = callees.call(pair[1]).filter(|_| !callees.is_below(pair[0])) else { continue };
-                let function = |calls: &[u32]| callees.last(calls).map(|frame| frame.function.as_str());
-                let known = callees.called.get(&call).copied().unwrap_or(Some(pair[0]));
-                let is_same = known.is_some_and(|known| function(known) == function(pair[0]));
-                callees.called.insert(call, known.filter(|_| is_same));
-            }
-        }
-        callees
-    }
+/// Where in the stack of a waker a function is gone, and what stands for it; `None` if none is.
+pub(super) fn gone(stacks: &Stacks, of_functions: &HashSet<Call>, waker: &[u32]) -> Option<(usize, Frame)> {
+    let calls: Vec<&[u32]> = calls(stacks, waker).collect();
+    let at = calls.iter().position(|frames| !is_in_library(stacks, frames)).filter(|at| *at > 0)?;
+    let is_gone = of_functions.contains(&call(stacks, calls[at])?);
+    let function = format!("[unknown, called by {}]", stacks.brief(*calls[at].first()?));
+    is_gone.then(|| (calls[..at].concat().len(), Frame { function, ..Frame::default() }))
+}
 
-    /// The stack with the functions that are gone; `None` if none is.
-    pub(super) fn whole(&self, waker: &[u32]) -> Option<Vec<u32>> {
-        let calls: Vec<&[u32]> = self.calls(waker).collect();
-        let at = calls.iter().position(|frames| !self.is_below(frames)).filter(|at| *at > 0)?;
-        let gone = self.called.get(&self.call(calls[at])?).copied()??;
-        let gone = gone.iter().skip_while(|number| self.stacks.is_wrapper(**number));
-        Some(calls[..at].concat().iter().chain(gone).copied().chain(calls[at..].concat()).collect())
-    }
+/// The frames of each call, with the functions that were compiled into the one that has called.
+fn calls<'s>(stacks: &'s Stacks, stack: &'s [u32]) -> impl Iterator<Item = &'s [u32]> {
+    stack.split_inclusive(|number| !stacks.frame(*number).is_inlined)
+}
 
-    /// The frames of each call, with the functions that were compiled into the one that has called.
-    fn calls<'s>(&self, stack: &'s [u32]) -> impl Iterator<Item = &'s [u32]> + use<'a, 's> {
-        let stacks = self.stacks;
-        stack.split_inclusive(|number| !stacks.frame(*number).is_inlined)
-    }
+fn call(stacks: &Stacks, frames: &[u32]) -> Option<Call> {
+    frames.last().map(|number| stacks.frame(*number)).map(|frame| (frame.module.clone(), frame.address))
+}
 
-    fn last(&self, call: &[u32]) -> Option<&'a Frame> {
-        call.last().map(|number| self.stacks.frame(*number))
-    }
-
-    fn call(&self, frames: &[u32]) -> Option<Call<'a>> {
-        self.last(frames).map(|frame| (frame.module.as_str(), frame.address))
-    }
-
-    fn is_below(&self, call: &[u32]) -> bool {
-        self.last(call).is_some_and(is_below)
-    }
+fn is_in_library(stacks: &Stacks, call: &[u32]) -> bool {
+    call.last().is_some_and(|number| is_below(stacks.frame(*number)))
 }
 
 #[cfg(test)]
@@ -66,7 +49,7 @@ mod tests {
     use crate::symbols::Symbols;
 
     #[test]
-    fn who_has_jumped_is_told_by_who_has_called() {
+    fn who_has_jumped_is_unknown_and_nobody_else_is_named() {
         let frame = |function: &str, module: &str, address, is_inlined| {
             let (function, module) = (function.to_owned(), module.to_owned());
             Frame { function, module, address, is_inlined, is_named: true, ..Frame::default() }
@@ -79,20 +62,18 @@ mod tests {
             frame("serve", "app", 2, false),
             frame("run", "app", 3, false),
             frame("pthread_mutex_unlock", "libc.so.6", 4, false),
-            frame("other", "app", 5, false),
             frame("run", "app", 6, false),
             frame("start_thread", "libc.so.6", 7, false),
         ] {
             stacks.number(frame);
         }
-        let [serve, other] = [vec![0, 1, 2, 3, 7], vec![0, 5, 3, 7]].map(|frames| stacks.stack_as_it_is(frames));
-        let callees = Callees::new(&stacks, [serve].into_iter());
-        assert_eq!(callees.whole(&[4, 3, 7]), Some(vec![4, 2, 3, 7]));
-        assert_eq!(callees.whole(&[4, 6, 7]), None, "another call");
-        assert_eq!(callees.whole(&[4, 2, 3, 7]), None, "it is there");
-        assert_eq!(callees.whole(&[4, 7]), None);
-        assert_eq!(callees.whole(&[]), None);
-        let callees = Callees::new(&stacks, [serve, other].into_iter());
-        assert_eq!(callees.whole(&[4, 3, 7]), None, "one of two");
+        let waiter = stacks.stack_as_it_is(vec![0, 1, 2, 3, 6]);
+        let of_functions = calls_of_functions(&stacks, [waiter].into_iter());
+        let gone = |waker: &[u32]| gone(&stacks, &of_functions, waker).map(|(at, frame)| (at, frame.function));
+        assert_eq!(gone(&[4, 3, 6]), Some((1, "[unknown, called by run]".to_owned())), "any that it calls there");
+        assert_eq!(gone(&[4, 5, 6]), None, "another call");
+        assert_eq!(gone(&[4, 1, 2, 3, 6]), None, "it is there");
+        assert_eq!(gone(&[4, 6]), None);
+        assert_eq!(gone(&[]), None);
     }
 }

@@ -19,9 +19,9 @@ pub(in crate::findings) fn runnable_ns(lock: &Lock, profile: &Profile) -> f64 {
     f64::from(threads(lock).min(profile.cores.max(1))) * life_ns(profile, lock.process)
 }
 
-/// The part of all time of a lock's threads.
-pub(super) fn part_of_threads(ns: f64, lock: &Lock, profile: &Profile) -> f64 {
-    (ns / (f64::from(threads(lock)) * life_ns(profile, lock.process))).min(1.0)
+/// The part of all time of the threads that tried a lock in vain.
+pub(super) fn part_of_triers(ns: f64, lock: &Lock, profile: &Profile) -> f64 {
+    (ns / (f64::from(lock.triers.max(1)) * life_ns(profile, lock.process))).min(1.0)
 }
 
 /// Threads that use a lock at once. Threads that no sample has shown may have been seen waiting. While the lock is free,
