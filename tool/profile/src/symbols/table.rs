@@ -8,7 +8,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) start: u64,
-    end: u64,
+    pub(super) end: u64,
     /// The highest `end` of this entry and all before it: where it is not above an address, none of them holds it.
     reach: u64,
     has_size: bool,

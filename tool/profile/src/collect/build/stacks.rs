@@ -66,7 +66,7 @@ impl Builder<'_> {
     }
 
     /// The functions that are no longer on the stack of a release, as the innermost of them has jumped to the one that unlocks:
-    /// the one that has taken the lock, if it was called there, and what it was called by.
+    /// the one that has taken the lock, unless it has come back since, and what jumped to it.
     fn gone(&mut self, image: &Image, taken_at: u64, addresses: &[u64]) -> Vec<u32> {
         let jumped = self.stacks.tail_caller(image.code(), addresses[0]);
         if jumped.is_empty() && !self.stacks.symbols.is_by_pointer(&image.modules, addresses[0]) {
@@ -87,7 +87,12 @@ impl Builder<'_> {
         if taker.is_empty() && jumped.is_empty() {
             return vec![self.unknown(image, addresses[0])];
         }
-        if self.function(&taker) == self.function(&jumped) { taker } else { taker.into_iter().chain(jumped).collect() }
+        match self.function(&taker) == self.function(&jumped) {
+            _ if jumped.is_empty() => taker,
+            true => taker,
+            false if self.stacks.symbols.jumps(&image.modules, addresses[0], taken_at) => [taker, jumped].concat(),
+            false => jumped,
+        }
     }
 
     /// In the place of a function that is gone and could be any.
