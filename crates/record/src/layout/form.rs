@@ -9,7 +9,7 @@ use std::format;
 use std::string::String;
 
 /// The version, and what [`form`] comes to in it.
-const KNOWN: (u8, u64) = (0x0b, 0xeadb_3c91_fdf8_a5bd);
+const KNOWN: (u8, u64) = (0x0b, 0xd99c_578b_c017_7616);
 
 /// Where each field of these begins, and how many bytes it has. A struct with a field that is not named here does not compile.
 macro_rules! fields {
