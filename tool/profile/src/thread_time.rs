@@ -178,14 +178,17 @@ pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
     text
 }
 
-/// So many times as fast as it is the program would be at most, if its threads did not wait for so long: as far as they have
-/// cores, and something to do. `None` where nobody has looked.
-pub(crate) fn bound(profile: &Profile, tops: &Tops, waits_ns: f64) -> Option<f64> {
+/// So many times as fast as it is the program would be at most, if its threads did not wait for so long, and did not run for
+/// `holds_ns` of their time: as far as they have cores, and something to do. `None` where nobody has looked.
+pub(crate) fn bound(profile: &Profile, tops: &Tops, waits_ns: f64, holds_ns: f64) -> Option<f64> {
     let busy_ns = busy_ns(profile, tops);
     let running = parts(profile, tops).into_iter().find(|(kind, _)| *kind == Kind::Running);
     let running_ns = running.map_or(0.0, |(_, ns)| ns);
-    let of_cores = profile.seconds * 1e9 * f64::from(profile.cores.max(1)) / running_ns;
-    let of_waits = busy_ns / (busy_ns - waits_ns).max(1.0);
+    let cores_ns = profile.seconds * 1e9 * f64::from(profile.cores.max(1));
+    // At least a thousandth is left.
+    let left = |ns: f64, lost_ns: f64| (ns - lost_ns).max(ns / 1000.0);
+    let of_waits = busy_ns / left(busy_ns, waits_ns + holds_ns);
+    let of_cores = cores_ns / left(running_ns, holds_ns);
     (running_ns > 0.0).then_some(of_waits.min(of_cores).max(1.0))
 }
 
@@ -227,13 +230,16 @@ mod tests {
     #[test]
     fn what_can_be_won_ends_at_the_waits_and_at_the_cores() {
         let mut profile = Profile { seconds: 4.0, cores: 2, ..Profile::default() };
-        assert_eq!(bound(&profile, &Tops::new(&profile), 1e9), None);
+        assert_eq!(bound(&profile, &Tops::new(&profile), 1e9, 0.0), None);
         let idle = time(Doing::Sleeping, "poll", 100.0);
         let waits = time(Doing::Sleeping, "flock", 3.0);
         profile.times = vec![time(Doing::Running, "", 1.0), idle, waits];
-        let bound = |ns: f64, profile: &Profile| bound(profile, &Tops::new(profile), ns);
-        assert_eq!(bound(2e9, &profile), Some(2.0), "half of what threads were busy with");
-        assert_eq!(bound(9e9, &profile), Some(8.0), "all cores run all the time");
-        assert_eq!(bound(0.0, &profile), Some(1.0));
+        let tops = Tops::new(&profile);
+        let bound = |waits: f64, holds: f64| bound(&profile, &tops, waits, holds);
+        assert_eq!(bound(2e9, 0.0), Some(2.0), "half of what threads were busy with");
+        assert_eq!(bound(9e9, 0.0), Some(8.0), "all cores run all the time");
+        assert_eq!(bound(2e9, 0.5e9), Some(4.0e9 / 1.5e9));
+        assert_eq!(bound(3e9, 0.5e9), Some(8.0), "the holds need no core either");
+        assert_eq!(bound(0.0, 0.0), Some(1.0));
     }
 }

@@ -30,7 +30,7 @@ pub(in crate::findings) enum CauseKind {
 
 impl CauseKind {
     /// Whether a function is to blame that has the lock.
-    pub(super) fn is_of_a_holder(self) -> bool {
+    pub(in crate::findings) fn is_of_a_holder(self) -> bool {
         self == CauseKind::Held || self.is_sleep() || matches!(self, CauseKind::Waits(_))
     }
 
