@@ -52,14 +52,14 @@ pub struct FutexCollector {
 
 /// Where waits are known from.
 enum WaitSource {
-    Kernel(Tracer),
+    Kernel(Box<Tracer>),
     Looks(Vec<Looked>),
 }
 
 impl FutexCollector {
     /// For what the tracer will tell.
     pub fn new(tracer: Tracer, run: Run) -> Self {
-        Self::of(WaitSource::Kernel(tracer), run)
+        Self::of(WaitSource::Kernel(Box::new(tracer)), run)
     }
 
     /// For what looks at the threads of these processes show; `None` if one of them may not be looked at.

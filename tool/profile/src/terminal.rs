@@ -131,10 +131,10 @@ fn figures(profile: &Profile, lock: &Lock, is_share: bool) -> [String; FIGURES.l
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     [
         if is_share { percent(share(profile, lock.wait_ns)) } else { duration_ns(lock.wait_ns) },
-        waits(lock.waits),
+        waits(lock.waits, lock.wait_ns),
         time(lock.mean_wait_ns()),
         time(p99(&lock.wait_histogram, lock.longest_ns)),
-        time(longest(lock.longest_ns)),
+        longest(lock.longest_ns, lock.wait_ns),
     ]
 }
 

@@ -40,14 +40,14 @@ pub(crate) fn p99(waits: &Histogram, longest_ns: u64) -> Option<f64> {
     waits.quantile(0.99).map(|ns| if longest_ns > 0 { ns.min(longest_ns as f64) } else { ns })
 }
 
-/// How often threads waited. Looks do not know.
-pub(crate) fn waits(n: f64) -> String {
-    if n > 0.0 { whole(n) } else { "-".to_owned() }
+/// How often threads waited that waited for so long. Looks do not know.
+pub(crate) fn waits(n: f64, ns: f64) -> String {
+    if n > 0.0 || ns <= 0.0 { whole(n) } else { "-".to_owned() }
 }
 
-/// The longest wait, in ns, if it is known.
-pub(crate) fn longest(ns: u64) -> Option<f64> {
-    (ns > 0).then_some(ns as f64)
+/// The same of the longest wait.
+pub(crate) fn longest(longest_ns: u64, ns: f64) -> String {
+    if longest_ns > 0 || ns <= 0.0 { duration_ns(longest_ns as f64) } else { "-".to_owned() }
 }
 
 /// The program's name, without its directories.

@@ -74,6 +74,8 @@ struct Hold {
     waiters: Vec<(u32, u64)>,
     from: Instant,
     to: Instant,
+    /// The time that the first look stands for.
+    step: Duration,
     did: BTreeMap<Seen, f64>,
 }
 
@@ -126,7 +128,9 @@ impl Looked {
             for (at, owner, seen) in owners(times, &mut self.numbers, self.pid, *address) {
                 let (spot, mut hold) = ((*address, at), Hold::new(owner, waiters));
                 match self.holds.remove(&spot) {
-                    Some(old) if old.goes_on(&hold) => (hold.from, hold.did) = (old.from, old.did),
+                    Some(old) if old.goes_on(&hold) => {
+                        (hold.from, hold.step, hold.did) = (old.from, old.step, old.did);
+                    }
                     Some(old) => self.charge(spot, &old),
                     None => {}
                 }
@@ -195,8 +199,9 @@ fn owners(times: &mut ThreadTimes, numbers: &mut ThreadNumbers, pid: u32, futex:
 impl Hold {
     fn new(owner: u32, waiters: &[FutexSleep]) -> Self {
         let to = waiters.iter().map(|sleep| sleep.to).max().unwrap_or_else(Instant::now);
+        let step = waiters.iter().map(|sleep| sleep.to.duration_since(sleep.from)).max().unwrap_or_default();
         let waiters = waiters.iter().map(|sleep| (sleep.thread, sleep.turns)).collect();
-        Hold { owner, waiters, from: to, to, did: BTreeMap::new() }
+        Hold { owner, waiters, from: to, to, step, did: BTreeMap::new() }
     }
 
     /// Whether a later look shows the same hold: nobody was woken in between.
@@ -221,12 +226,91 @@ impl Hold {
             return;
         }
         let charges = charges.entry(spot).or_default();
-        let length = self.to.duration_since(self.from).as_nanos() as f64;
+        let seen = self.to.duration_since(self.from);
+        // One look does not tell. Before the first and after the last of several it is half of the time between two, each.
+        let length = if seen.is_zero() { 0.0 } else { (seen + self.step).as_nanos() as f64 };
         for (seen, ns) in &self.did {
             let charge = charges.entry(*seen).or_default();
             charge.ns += ns;
             charge.count += 1.0;
             charge.ns_of_lengths += ns * length;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    fn sleep(thread: u32, turns: u64, to: Instant) -> FutexSleep {
+        let from = to.checked_sub(Duration::from_millis(10)).unwrap();
+        FutexSleep { thread, address: 64, stack: 0, turns, from, to }
+    }
+
+    #[test]
+    fn a_hold_goes_on_as_long_as_nobody_was_woken() {
+        let start = Instant::now();
+        let later = start + Duration::from_millis(10);
+        let first = Hold::new(5, &[sleep(1, 3, start)]);
+        assert!(first.goes_on(&Hold::new(5, &[sleep(1, 3, later), sleep(2, 8, later)])));
+        assert!(!first.goes_on(&Hold::new(5, &[sleep(1, 4, later)])), "it was woken, and waits again");
+        assert!(!first.goes_on(&Hold::new(6, &[sleep(1, 3, later)])), "another one has it");
+        let free = Hold::new(0, &[sleep(1, 3, start)]);
+        assert!(!free.goes_on(&Hold::new(0, &[sleep(1, 3, later)])), "nobody had it");
+    }
+
+    #[test]
+    fn waiting_is_charged_with_the_length_that_several_looks_have_seen() {
+        let start = Instant::now();
+        let mut hold = Hold::new(5, &[sleep(1, 3, start)]);
+        hold.add(Seen::Computing, 8.0, 0.25);
+        let mut charges = Charges::new();
+        hold.charge((64, 8), &mut charges);
+        hold.to = start + Duration::from_millis(30);
+        hold.charge((64, 8), &mut charges);
+        let all = &charges[&(64, 8)];
+        assert_eq!(all.keys().copied().collect::<Vec<_>>(), [Seen::Computing, Seen::NoCore]);
+        let Charge { ns, count, ns_of_lengths } = all[&Seen::Computing];
+        assert_eq!((ns, count, ns_of_lengths), (12.0, 2.0, 6.0 * 40e6), "the first was met by one look");
+        assert_eq!(all[&Seen::NoCore].ns, 4.0);
+    }
+
+    #[test]
+    fn the_holder_of_a_mutex_is_seen_with_what_it_sleeps_in() {
+        struct Shared(std::cell::UnsafeCell<libc::pthread_mutex_t>);
+        // SAFETY: all use of it is by the C library's functions.
+        unsafe impl Sync for Shared {}
+        static SHARED: Shared = Shared(std::cell::UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+        let ((locked, has_locked), (end, ends)) = (mpsc::channel(), mpsc::channel::<()>());
+        let holder = std::thread::spawn(move || {
+            // SAFETY: a mutex that stays.
+            unsafe { libc::pthread_mutex_lock(SHARED.0.get()) };
+            locked.send(()).unwrap();
+            assert!(ends.recv().is_err());
+            // SAFETY: it is ours.
+            unsafe { libc::pthread_mutex_unlock(SHARED.0.get()) };
+        });
+        has_locked.recv().unwrap();
+        let waiter = std::thread::spawn(|| {
+            // SAFETY: a mutex that stays.
+            unsafe { libc::pthread_mutex_lock(SHARED.0.get()) };
+            // SAFETY: it is ours.
+            unsafe { libc::pthread_mutex_unlock(SHARED.0.get()) };
+        });
+        let mut looked = Looked::new(std::process::id()).unwrap();
+        let place = (SHARED.0.get() as u64, OWNERS[0]);
+        let is_asleep = |seen: &Seen| matches!(seen, Seen::Asleep { call: Some(_), stack: Some(_), futex: Some(_) });
+        let is_seen = |looked: &Looked| looked.charged(false).get(&place).is_some_and(|all| all.keys().any(is_asleep));
+        let looks = (0..5000).take_while(|_| {
+            looked.look(0, &mut |_| ());
+            std::thread::sleep(Duration::from_millis(2));
+            !is_seen(&looked)
+        });
+        assert!(looks.count() < 5000, "it is not seen");
+        assert!(looked.waiting().any(|wait| wait.address == place.0), "it still waits");
+        drop(end);
+        holder.join().unwrap();
+        waiter.join().unwrap();
     }
 }

@@ -106,10 +106,10 @@ fn figures(lock: &Lock) -> Vec<(&'static str, String)> {
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     let mut all = vec![
         ("waited", duration_ns(lock.wait_ns)),
-        ("waits", waits(lock.waits)),
+        ("waits", waits(lock.waits, lock.wait_ns)),
         ("mean wait", time(lock.mean_wait_ns())),
         ("p99", time(p99(&lock.wait_histogram, lock.longest_ns))),
-        ("longest", time(longest(lock.longest_ns))),
+        ("longest", longest(lock.longest_ns, lock.wait_ns)),
         ("acquisitions", acquisitions(lock)),
         ("held", time((lock.hold_ns > 0.0).then_some(lock.hold_ns))),
         ("mean hold", time(lock.mean_hold_ns())),

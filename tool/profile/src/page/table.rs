@@ -76,10 +76,10 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
     let time = |ns: Option<f64>| -> Cell { (ns.map_or("-".to_string(), duration_ns), ns.unwrap_or(-1.0)) };
     let cells: [Cell; 8] = [
         (percent(share(profile, lock.wait_ns)), lock.wait_ns),
-        (waits(lock.waits), lock.waits),
+        (waits(lock.waits, lock.wait_ns), lock.waits),
         time(lock.mean_wait_ns()),
         time(p99(&lock.wait_histogram, lock.longest_ns)),
-        time(longest(lock.longest_ns)),
+        time((lock.longest_ns > 0).then_some(lock.longest_ns as f64)),
         (acquisitions(lock), lock.acquisitions),
         time(lock.mean_hold_ns()),
         (lock.most_waiting.to_string(), f64::from(lock.most_waiting)),
@@ -135,10 +135,10 @@ pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
         let place = html! { bdi { (shown(&of.name)) } " " small { (words::waits_on(of.kind)) } };
         let figures = [
             duration_ns(of.wait_ns),
-            waits(of.waits),
+            waits(of.waits, of.wait_ns),
             time((of.waits > 0.0).then(|| of.wait_ns / of.waits)),
             time(p99(&of.wait_histogram, of.longest_ns)),
-            time(longest(of.longest_ns)),
+            longest(of.longest_ns, of.wait_ns),
         ];
         let figures = figures.iter().map(Render::render);
         grid.row([place].into_iter().chain(figures).chain([function(tops, &of.waiters)]));
