@@ -57,6 +57,6 @@ pub use image::{Image, MOST_MODULES};
 pub use module::Module;
 pub use pair::{End, Release, Wait};
 pub use refusal::Refusal;
-pub use sleeper::Sleepers;
+pub use sleeper::{Sleepers, futex_of};
 pub use start::PausedProcess;
-pub use tracer::{Tracer, not_urgent};
+pub use tracer::{Tracer, not_urgent, now_ns};

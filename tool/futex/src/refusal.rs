@@ -69,6 +69,11 @@ impl Refusal {
     pub fn needs_root(&self) -> bool {
         matches!(self, Refusal::OtherUser(_) | Refusal::Unreadable | Refusal::Paranoid(_))
     }
+
+    /// Whether this user, or anybody on this machine, may not trace at all.
+    pub fn is_for_want_of_rights(&self) -> bool {
+        self.needs_root() || matches!(self, Refusal::NoTracefs | Refusal::NoTracepoints | Refusal::Sealed)
+    }
 }
 
 /// The command that allows so many events.

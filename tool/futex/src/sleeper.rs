@@ -83,6 +83,11 @@ impl Words for SleeperStack {
     }
 }
 
+/// The futex for which a thread sleeps, from what `/proc/PID/task/TID/syscall` has just said.
+pub fn futex_of(syscall: &str) -> Option<u64> {
+    Some(Sleeper::parse(syscall)?.futex()?.0)
+}
+
 /// Looks at the threads of one process that sleep, again and again. What is loaded there and how stacks were walked is kept.
 pub struct Sleepers {
     pid: u32,

@@ -450,7 +450,7 @@ fn numbers(list: &str) -> Vec<u32> {
 }
 
 /// The monotonic clock, as records have it.
-pub(crate) fn now_ns() -> u64 {
+pub fn now_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: room for a time.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };

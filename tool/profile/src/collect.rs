@@ -13,10 +13,10 @@ mod damage;
 mod gaps;
 pub(crate) mod holders;
 mod looked_at;
-mod numbers;
+pub(crate) mod numbers;
 mod run;
 mod statistics;
-mod thread_times;
+pub(crate) mod thread_times;
 
 use crate::profile::{LockKind, ProcessEnd, WaitKind};
 use crate::rules::{LONG_NS, LOOK_NS};
@@ -252,7 +252,7 @@ impl Collector {
                 continue;
             }
             let mut times = recording.times.take().unwrap_or_else(|| ThreadTimes::new(pid));
-            times.look(|| self.recordings.iter_mut().flat_map(|other| other.waits_of(pid)).collect());
+            times.look(|| self.recordings.iter_mut().flat_map(|other| other.waits_of(pid)).collect(), |_| ());
             self.recordings[at].times = Some(times);
         }
     }

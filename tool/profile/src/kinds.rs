@@ -69,7 +69,7 @@ const ROWS: &[Row] = &[
     (Wait(Other), Object(0), "std::__detail::__platform_wait std::__detail::__wait \
         std::__detail::__timed_wait std::__atomic_wait std::__libcpp_atomic_wait \
         std::__libcpp_platform_wait_on_address std::__cxx_atomic_wait std::__atomic_base::wait \
-        std::atomic::wait std::atomic_flag::wait"),
+        std::atomic::wait std::atomic_flag::wait std::__atomic_futex_unsigned_base::"),
     (Wait(Semaphore), Object(0), "std::__atomic_semaphore:: std::counting_semaphore::"),
     (Wait(Barrier), Object(0), "std::__tree_barrier:: std::barrier:: std::latch::"),
     // Abseil. A thread sleeps on a semaphore of its own, except for a spin lock.

@@ -33,7 +33,8 @@ pub struct Profile {
     pub seconds: f64,
     /// Cores that could run it.
     pub cores: u32,
-    /// Which lock answered its calls: `glibc` (recorded only), `ondeck`.
+    /// Which lock answered its calls: `glibc` (recorded only), `ondeck`. Of a program that was not recorded, where its waits are
+    /// known from: `futex` (the kernel), `looks` (at its threads, from outside).
     pub lock: String,
     /// One of so many acquisitions was looked at; see docs/profile.md for waits.
     pub rate: u32,

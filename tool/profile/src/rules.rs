@@ -23,6 +23,10 @@ pub(crate) const LOOK_NS: u64 = 2_000_000;
 /// ns. Where a holder sleeps is found out, which takes a while, if others wait for so long. `stuck`.
 pub(crate) const SLEEPER_NS: u64 = 500_000_000;
 
+/// ns. Where all is known by looks at all threads, a hold whose looks are not so far apart may have been one of any length: only
+/// one or two have met it. `looked`, in the test `a_program_without_the_recorder_is_looked_at`.
+pub(crate) const BETWEEN_LOOKS_NS: f64 = 20e6;
+
 // -- Whether a function holds a lock for long by itself, or had no core in a long hold ----------------------------------
 
 /// Part of what is waited for a function's long holds, in which it ran. With more, it is long: a look after the hold may find

@@ -5,12 +5,12 @@ use crate::names::{brief, lock_name, shown};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::thread_time;
 use crate::words::{
-    conditions, kind, not_seen, nothing, other_locks, others, others_head, p99, percent, program, share, waited,
-    waiting, warnings,
+    conditions, kind, longest, not_seen, nothing, other_locks, others, others_head, p99, percent, program, share,
+    waited, waiting, waits, warnings,
 };
 use crate::wrappers::Tops;
 use ondeck_kit::Grid;
-use ondeck_kit::wording::{duration_ns, plain, whole, wrap};
+use ondeck_kit::wording::{duration_ns, plain, wrap};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
@@ -131,10 +131,10 @@ fn figures(profile: &Profile, lock: &Lock, is_share: bool) -> [String; FIGURES.l
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     [
         if is_share { percent(share(profile, lock.wait_ns)) } else { duration_ns(lock.wait_ns) },
-        whole(lock.waits),
+        waits(lock.waits, lock.wait_ns),
         time(lock.mean_wait_ns()),
         time(p99(&lock.wait_histogram, lock.longest_ns)),
-        duration_ns(lock.longest_ns as f64),
+        longest(lock.longest_ns, lock.wait_ns),
     ]
 }
 

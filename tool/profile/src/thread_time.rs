@@ -6,6 +6,7 @@
 use crate::kinds::{self, WaitSubject};
 use crate::profile::{LockKind, Profile, WaitKind, WaitObject};
 use crate::rules::{MOSTLY, WORTH_A_SENTENCE};
+use crate::words::{FROM_KERNEL, is_from_outside};
 use crate::wrappers::Tops;
 use ondeck_kit::wording::{duration_ns, list, percent};
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,8 @@ pub struct ThreadTime {
     pub process: u32,
     /// What the threads did.
     pub doing: Doing,
-    /// What they waited for, of [`Doing::Recorded`], if it is among those of the profile.
+    /// What they waited for, of [`Doing::Recorded`], if it is among those of the profile. Of [`Doing::Sleeping`] from outside,
+    /// a lock of the profile that was waited for there.
     pub on: Option<WaitObject>,
     /// The system call in which they slept, of [`Doing::Sleeping`]; empty if in none.
     pub call: String,
@@ -65,10 +67,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const fn words(self) -> &'static str {
+    fn words(self, profile: &Profile) -> &'static str {
         match self {
             Kind::Running => "on a core",
             Kind::NoCore => "ready without a core",
+            Kind::Locks if is_from_outside(profile) => "waiting for locks",
             Kind::Locks => "waiting for recorded locks",
             Kind::OtherLocks => "waiting for other locks",
             Kind::FileLocks => "waiting for locks of files",
@@ -100,6 +103,7 @@ pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> Kind {
             _ => Kind::Work,
         },
         Doing::Unseen => Kind::Unknown,
+        Doing::Sleeping if time.on.is_some() => Kind::Locks,
         Doing::Sleeping if is_in(FILE_LOCKS) => Kind::FileLocks,
         Doing::Sleeping if is_in(ASLEEP) => Kind::Asleep,
         Doing::Sleeping if is_in(WORK) => Kind::Work,
@@ -115,11 +119,12 @@ fn is_once(profile: &Profile, condition: u32) -> bool {
 fn of_futex(profile: &Profile, tops: &Tops, stack: Option<u32>) -> Kind {
     let Some(stack) = stack else { return Kind::Unknown };
     let frames = || tops.stack(stack).map(|number| (&profile.frames[number as usize], tops.brief(number)));
-    // A wait that the recorder had not yet noted.
-    let is_recorded = frames().any(|(frame, _)| frame.module.starts_with("libondeck_pthread"));
+    // The kernel tells of all of them. Or it is a wait that the recorder had not yet noted.
+    let is_recorded =
+        profile.lock == FROM_KERNEL || frames().any(|(frame, _)| frame.module.starts_with("libondeck_pthread"));
     match kinds::classify(frames()).meaning {
         WaitSubject::Lock(LockKind::Unknown) => Kind::Unknown,
-        WaitSubject::Lock(_) if is_recorded => Kind::Locks,
+        WaitSubject::Lock(_) | WaitSubject::Wait(WaitKind::Once) if is_recorded => Kind::Locks,
         WaitSubject::Lock(_) | WaitSubject::Wait(WaitKind::Once) => Kind::OtherLocks,
         WaitSubject::Wait(_) => Kind::Work,
     }
@@ -152,7 +157,7 @@ pub(crate) fn sentence(profile: &Profile, tops: &Tops) -> Option<String> {
     let parts = parts(profile, tops);
     let all: f64 = parts.iter().map(|(_, ns)| ns).sum();
     let words = parts.iter().filter(|(_, ns)| *ns >= LEAST * all);
-    let words: Vec<String> = words.map(|(kind, ns)| format!("{} {}", percent(ns / all), kind.words())).collect();
+    let words: Vec<String> = words.map(|(kind, ns)| format!("{} {}", percent(ns / all), kind.words(profile))).collect();
     (all > 0.0).then(|| format!("The time of all threads, {}: {}.", duration_ns(all), list(&words)))
 }
 
@@ -165,7 +170,8 @@ pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
         return String::new();
     }
     let largest = parts.iter().take(2).filter(|(_, ns)| *ns >= WORTH_A_SENTENCE * all);
-    let largest: Vec<String> = largest.map(|(kind, ns)| format!("{} {}", percent(ns / all), kind.words())).collect();
+    let largest: Vec<String> =
+        largest.map(|(kind, ns)| format!("{} {}", percent(ns / all), kind.words(profile))).collect();
     let busy_ns = busy_ns(profile, tops);
     let unknown = of(Kind::Unknown) / busy_ns;
     let mut text = format!(" The time of its threads: {}.", list(&largest));

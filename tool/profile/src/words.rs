@@ -15,6 +15,16 @@ use std::os::unix::ffi::OsStrExt;
 
 /// What [`Profile::lock`] says of the view from the kernel.
 pub(crate) const FROM_KERNEL: &str = "futex";
+/// The same of looks from outside.
+pub(crate) const FROM_LOOKS: &str = "looks";
+
+/// Whether it is from outside, by the kernel or by looks: all locks for which threads sleep are among its own.
+pub(crate) fn is_from_outside(profile: &Profile) -> bool {
+    profile.lock == FROM_KERNEL || profile.lock == FROM_LOOKS
+}
+
+/// The name of CPython's interpreter lock.
+pub(crate) const GIL: &str = "GIL";
 
 /// A longer note is none of ours.
 const MOST_NOTE: usize = 2000;
@@ -28,6 +38,16 @@ pub(crate) fn share(profile: &Profile, ns: f64) -> f64 {
 /// What a hundredth of the waits exceeds; no bar of a histogram knows that its longest wait does not reach its end.
 pub(crate) fn p99(waits: &Histogram, longest_ns: u64) -> Option<f64> {
     waits.quantile(0.99).map(|ns| if longest_ns > 0 { ns.min(longest_ns as f64) } else { ns })
+}
+
+/// How often threads waited that waited for so long. Looks do not know.
+pub(crate) fn waits(n: f64, ns: f64) -> String {
+    if n > 0.0 || ns <= 0.0 { whole(n) } else { "-".to_owned() }
+}
+
+/// The same of the longest wait.
+pub(crate) fn longest(longest_ns: u64, ns: f64) -> String {
+    if longest_ns > 0 || ns <= 0.0 { duration_ns(longest_ns as f64) } else { "-".to_owned() }
 }
 
 /// The program's name, without its directories.
@@ -84,6 +104,7 @@ pub(crate) fn without_locks(profile: &Profile) -> String {
     let length = run_time(profile.seconds);
     match profile.rate {
         _ if profile.lock == FROM_KERNEL => format!("No thread slept for a lock in {length}"),
+        _ if profile.lock == FROM_LOOKS => format!("No thread was seen asleep for a lock in {length}"),
         _ if !profile.has_locked => format!("No lock calls were seen in {length}"),
         0 | 1 => format!("Lock calls were made in {length}, but none was recorded"),
         rate => format!("Lock calls were made in {length}, but none of them was recorded: one in {rate} is"),
@@ -165,12 +186,13 @@ pub(crate) fn other_locks(profile: &Profile, shown: &[(usize, &Lock)]) -> Option
 /// What can be done where there is nothing to show; `None` where there is.
 pub(crate) fn nothing(profile: &Profile) -> Option<String> {
     const ASKS: &str = "If you expected waiting: was there load, and more than one thread?";
-    let is_from_kernel = profile.lock == FROM_KERNEL;
-    match (profile.locks.is_empty(), is_from_kernel) {
+    let is_from_outside = is_from_outside(profile);
+    match (profile.locks.is_empty(), is_from_outside) {
         // What is not seen, and what shows it, is in a note.
-        (true, _) if runtimes::of(profile).is_some_and(|its| is_from_kernel || !its.has_locks_of_threads) => None,
+        (true, _) if runtimes::of(profile).is_some_and(|its| is_from_outside || !its.has_locks_of_threads) => None,
         (true, true) => {
-            Some(format!("{ASKS} The kernel does not see threads that wait without sleeping, and goroutines."))
+            let who = if profile.lock == FROM_KERNEL { "The kernel does" } else { "Looks do" };
+            Some(format!("{ASKS} {who} not see threads that wait without sleeping, and goroutines."))
         }
         (true, false) if !profile.conditions.is_empty() => Some(ASKS.to_owned()),
         (true, false) if profile.has_locked => {
@@ -188,7 +210,7 @@ pub(crate) fn nothing(profile: &Profile) -> Option<String> {
 /// What threads may wait for that is not in the list, where no lock is found that holds them back. `None` if another
 /// sentence says so.
 pub(crate) fn not_seen(profile: &Profile) -> Option<&'static str> {
-    let is_told = profile.lock == FROM_KERNEL || runtimes::of(profile).is_some();
+    let is_told = is_from_outside(profile) || runtimes::of(profile).is_some();
     let is_empty = profile.locks.is_empty() && profile.conditions.is_empty();
     (!is_told && !is_empty).then_some(
         "Not seen: waiting for I/O, spin locks of the program's own, and locks other than the C library's. Use --futex to see \
@@ -200,12 +222,14 @@ pub(crate) fn not_seen(profile: &Profile) -> Option<&'static str> {
 pub(crate) fn conditions(profile: &Profile) -> Option<String> {
     let most = profile.conditions.iter().reduce(|most, one| if one.wait_ns > most.wait_ns { one } else { most })?;
     let sum = |of: fn(&Condition) -> f64| profile.conditions.iter().map(of).sum::<f64>();
+    let n_waits = Some(sum(|one| one.waits)).filter(|n| *n > 0.0);
+    let n_waits = n_waits.map_or(String::new(), |n| format!(" ({})", whole_of(n, "wait")));
     let by = Tops::new(profile).busiest(&most.notifiers).map_or(String::new(), |(by, _)| format!(", notified in {by}"));
     Some(format!(
-        "Not counted above: {} of waiting on {} ({}), most {} ({}){by}",
+        "Not counted above: {} of waiting on {}{}, most {} ({}){by}",
         duration_ns(sum(|one| one.wait_ns)),
         kinds(profile.conditions.iter()),
-        whole_of(sum(|one| one.waits), "wait"),
+        n_waits,
         // A place's name begins with a word of its own: `in main`.
         if most.name.starts_with("in ") { shown(&most.name) } else { format!("on {}", shown(&most.name)) },
         duration_ns(most.wait_ns),
@@ -281,6 +305,9 @@ pub(crate) fn nameless(profile: &Profile) -> Vec<String> {
 pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let rate = match profile.rate {
         _ if profile.lock == FROM_KERNEL => "every wait in which a thread slept was recorded".to_string(),
+        _ if profile.lock == FROM_LOOKS => {
+            "looks from outside; counts are of what they met, times are estimates".to_string()
+        }
         0 | 1 => "every acquisition was recorded".to_string(),
         rate => format!("one acquisition in {rate} was recorded; counts and times are estimates for all"),
     };

@@ -20,8 +20,8 @@ pub(crate) struct KernelArgs {
     ///
     /// If it was started by `ondeck run`, or its locks are ondeck's with the feature `record`, the recorder in it is
     /// switched on, and off again at the end. `ondeck run --lock glibc` leaves a program its own locks. Any other process
-    /// is watched from the kernel, as by --futex. It ends at Ctrl-C, with the process, or after the time of --for. The
-    /// process runs on.
+    /// is watched from the kernel, as by --futex. If you may not do that, its threads are looked at from outside: that needs no
+    /// root for a process of yours. It ends at Ctrl-C, with the process, or after the time of --for. The process runs on.
     ///
     /// Put spaces or commas between several numbers. Processes that run already as children of PID are left out, unless
     /// you give their numbers too.

@@ -53,19 +53,30 @@ pub(super) fn start(args: &ProfileArgs) -> Result<(), Exit> {
 pub(super) fn attach(
     args: &ProfileArgs,
     pids: &[u32],
-    outputs: Outputs,
+    mut outputs: Outputs,
     orders: Orders,
     why: &[NotBegun],
 ) -> Result<(), Exit> {
-    let tracer = running(pids, args.recorder.max_mb, why)?;
+    let tracer = Tracer::of_running(pids, ring_bytes(args.recorder.max_mb));
     // To attach to all threads takes a while.
     let run = begun(&pids.first().map(|pid| command_of(*pid)).unwrap_or_default());
+    let (how, collector) = match tracer {
+        Ok(tracer) => ("watched from the kernel", FutexCollector::new(tracer, run)),
+        Err(refusal) => {
+            let may_look = !args.kernel.futex && refusal.is_for_want_of_rights();
+            let looks = if may_look { FutexCollector::by_looks(pids, run) } else { None };
+            let Some(looks) = looks else { return Err(neither(refusal, why)) };
+            outputs.note(format!("the kernel's view, which shows each wait and who ends it, was not used: {refusal}"));
+            ("looked at from outside", looks)
+        }
+    };
+    why.iter().for_each(|why| outputs.note(why.instead(how)));
     let processes = processes(pids);
     say(&match args.kernel.length {
         Some(_) => format!("watching {processes}"),
         None => format!("watching {processes}; Ctrl-C stops watching and prints the list"),
     });
-    let mut watched = TracedProgram { collector: FutexCollector::new(tracer, run), orders, every: args.every };
+    let mut watched = TracedProgram { collector, orders, every: args.every };
     let until = args.kernel.length.map(|length| Instant::now() + length);
     let mut lives: Vec<Life> = pids.iter().map(|pid| Life::of(*pid)).collect();
     let look = |orders: &mut Orders| {

@@ -36,11 +36,10 @@ pub(super) fn attach(args: &ProfileArgs, numbers: &[u32]) -> Result<(), Exit> {
             recorded.watch(args, &orders, outputs)
         }
         Err(why) if args.recorder.order => {
-            let why: Vec<String> = why.iter().map(NotBegun::watched).collect();
+            let why: Vec<String> = why.iter().map(|why| why.instead("watched from the kernel")).collect();
             Err(Exit::Failed(format!("--order: the kernel sees no order of locks, and {}", why.join("; "))))
         }
         Err(why) => {
-            why.iter().for_each(|why| outputs.note(why.watched()));
             let given = args.recorder.given();
             if !given.is_empty() {
                 outputs.note(format!("{} had no effect: the recorder was not used", given.join(" and ")));
@@ -98,8 +97,9 @@ impl NotBegun {
         format!("process {} is not recorded: {}", self.pid, self.why)
     }
 
-    fn watched(&self) -> String {
-        format!("process {} was watched from the kernel: {}", self.pid, self.why)
+    /// With what was done instead of recording it.
+    pub(crate) fn instead(&self, how: &str) -> String {
+        format!("process {} was {how}: {}", self.pid, self.why)
     }
 }
 

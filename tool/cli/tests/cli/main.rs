@@ -8,6 +8,7 @@ mod kept;
 mod kernel;
 mod launch;
 mod lock_order;
+mod looked;
 mod named;
 mod partial;
 mod profiled;

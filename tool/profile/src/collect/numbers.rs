@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// What the threads of one process are called here.
 #[derive(Debug, Default)]
-pub(super) struct ThreadNumbers {
+pub(crate) struct ThreadNumbers {
     pid: u32,
     /// Whether they are other numbers than there.
     are_others: bool,
@@ -18,13 +18,13 @@ pub(super) struct ThreadNumbers {
 
 impl ThreadNumbers {
     /// Of the process with that number here.
-    pub(super) fn of(pid: u32) -> Self {
+    pub(crate) fn of(pid: u32) -> Self {
         let are_others = number_inside(pid).is_some_and(|number| number != pid);
         ThreadNumbers { pid, are_others, ..ThreadNumbers::default() }
     }
 
     /// The number here of a thread; its own if it has ended.
-    pub(super) fn here(&mut self, there: u32) -> u32 {
+    pub(crate) fn here(&mut self, there: u32) -> u32 {
         const AGAIN: Duration = Duration::from_millis(50);
         if !self.are_others {
             return there;
@@ -39,7 +39,7 @@ impl ThreadNumbers {
     }
 
     /// The number there of a thread.
-    pub(super) fn there(&self, here: u32) -> u32 {
+    pub(crate) fn there(&self, here: u32) -> u32 {
         if self.are_others { number_inside(here).unwrap_or(here) } else { here }
     }
 }

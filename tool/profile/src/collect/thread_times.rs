@@ -10,8 +10,9 @@
 //! since the last look still sleeps there, and is not asked again.
 
 use super::holders::{Activity, Thread};
+use crate::thread_time::{Doing, ThreadTime};
 use ondeck_futex::process::threads;
-use ondeck_futex::{Sleepers, in_time};
+use ondeck_futex::{Image, Sleepers, futex_of, in_time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ const GAP: Duration = Duration::from_millis(9);
 
 /// What a thread spends time with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Spending {
+pub(crate) enum Spending {
     Running,
     NoCore,
     /// A recorded wait, at that address and of that kind ([`ondeck_record::layout::kind`]).
@@ -36,27 +37,27 @@ pub(super) enum Spending {
 
 /// A wait that is recorded as being under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RecordedWait {
+pub(crate) struct RecordedWait {
     /// The thread's number here.
-    pub(super) thread: u32,
-    pub(super) address: u64,
-    pub(super) kind: u32,
+    pub(crate) thread: u32,
+    pub(crate) address: u64,
+    pub(crate) kind: u32,
 }
 
 /// Times in ns, by what they were spent with.
-pub(super) type Times = BTreeMap<Spending, f64>;
+pub(crate) type Times = BTreeMap<Spending, f64>;
 
 /// The threads of one process.
 #[derive(Debug, Default)]
-pub(super) struct ThreadTimes {
+pub(crate) struct ThreadTimes {
     pid: u32,
     process: PathBuf,
     threads: BTreeMap<u32, Watched>,
     /// Whether threads that are new have begun since the last look.
     has_looked: bool,
     /// Of the time before [`settle`](Self::settle), from the start and from the last snapshot.
-    pub(super) all: Times,
-    pub(super) recent: Times,
+    pub(crate) all: Times,
+    pub(crate) recent: Times,
     /// Once one was found asleep.
     stacks: Option<Sleepers>,
     due: Option<Instant>,
@@ -69,10 +70,27 @@ struct Watched {
     /// When its sums were settled, and at the last look.
     first: Told,
     last: Told,
-    /// Where it slept at the last look.
+    /// At the look before.
+    before: Told,
+    /// Where it slept at the last look, and the futex that it slept for.
     slept: Option<Spending>,
+    futex: Option<u64>,
     /// How much time the looks stand for that found it asleep.
     asleep: Times,
+}
+
+/// A thread that slept for a futex at the last look.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FutexSleep {
+    pub(crate) thread: u32,
+    /// As the process has it.
+    pub(crate) address: u64,
+    pub(crate) stack: u32,
+    /// How often it had been given a core: as long as it is not, it sleeps on.
+    pub(crate) turns: u64,
+    /// The time that the look stands for.
+    pub(crate) from: Instant,
+    pub(crate) to: Instant,
 }
 
 /// A thread that is asleep.
@@ -96,17 +114,26 @@ struct Told {
 }
 
 impl ThreadTimes {
-    pub(super) fn new(pid: u32) -> Self {
+    pub(crate) fn new(pid: u32) -> Self {
         ThreadTimes { pid, process: format!("/proc/{pid}").into(), ..ThreadTimes::default() }
     }
 
-    /// Looks at all threads, if it is time to. `recorded` tells the waits that are under way.
-    pub(super) fn look(&mut self, mut recorded: impl FnMut() -> Vec<RecordedWait>) {
+    /// Looks at all threads, if it is time to. `recorded` tells the waits that are under way, and `more` is looked at after that.
+    pub(crate) fn look(&mut self, recorded: impl FnMut() -> Vec<RecordedWait>, more: impl FnOnce(&mut Self)) {
         let now = Instant::now();
         if self.due.is_some_and(|due| now < due) {
             return;
         }
         let began = own_time();
+        self.look_at_all(recorded);
+        more(self);
+        // The first reads what is loaded, which is done once.
+        let cost = if self.has_looked { own_time().saturating_sub(began) } else { Duration::ZERO };
+        self.due = Some(now + GAP.max(cost * LOOKS_TAKE));
+        self.has_looked = true;
+    }
+
+    fn look_at_all(&mut self, mut recorded: impl FnMut() -> Vec<RecordedWait>) {
         let alive: BTreeSet<u32> = threads(self.pid).into_iter().collect();
         self.forget_all_but(&alive);
         let waits = recorded();
@@ -126,13 +153,9 @@ impl ThreadTimes {
             };
             // One that has gone on meanwhile counts at the next look.
             let (Some(spending), Some(watched)) = (spending, self.threads.get_mut(&sleeper.thread)) else { continue };
-            watched.slept = Some(spending);
+            (watched.slept, watched.futex) = (Some(spending), futex_of(&sleeper.text));
             *watched.asleep.entry(spending).or_default() += sleeper.weight;
         }
-        // The first reads what is loaded, which is done once.
-        let cost = if self.has_looked { own_time().saturating_sub(began) } else { Duration::ZERO };
-        self.due = Some(now + GAP.max(cost * LOOKS_TAKE));
-        self.has_looked = true;
     }
 
     /// Looks at one thread. The answer is one that is asleep and was not yet at the last look.
@@ -153,14 +176,16 @@ impl ThreadTimes {
                     files,
                     first,
                     last: told,
+                    before: told,
                     slept: None,
+                    futex: None,
                     asleep: Times::new(),
                 })
             }
         };
         let weight = told.at.duration_since(watched.last.at).as_nanos() as f64;
         let has_slept_on = !is_new && told.turns == watched.last.turns && told.ran == watched.last.ran;
-        watched.last = told;
+        (watched.before, watched.last) = (watched.last, told);
         let slept = watched.slept.take().filter(|_| has_slept_on);
         let Activity::Blocked(call) = doing else { return None };
         let Some(spending) = slept else { return Some(Sleeper { thread, call, text, weight }) };
@@ -170,14 +195,68 @@ impl ThreadTimes {
     }
 
     fn stack(&mut self, sleeper: &Sleeper) -> Option<u32> {
-        let stacks = self.stacks.get_or_insert_with(|| Sleepers::new(self.pid));
-        stacks.look(sleeper.thread, &sleeper.text)
+        self.sleepers().look(sleeper.thread, &sleeper.text)
+    }
+
+    /// The stacks of its threads.
+    pub(crate) fn sleepers(&mut self) -> &mut Sleepers {
+        self.stacks.get_or_insert_with(|| Sleepers::new(self.pid))
+    }
+
+    /// What is loaded, once a stack was wanted.
+    pub(crate) fn image(&self) -> Option<&Image> {
+        self.stacks.as_ref().map(Sleepers::image)
     }
 
     /// The addresses of a stack.
-    pub(super) fn addresses(&self, stack: u32) -> Vec<u64> {
-        let stacks = self.stacks.iter().flat_map(|stacks| stacks.addresses(stack));
-        stacks.copied().map(in_time::plain).collect()
+    pub(crate) fn addresses(&self, stack: u32) -> Vec<u64> {
+        self.in_time(stack).iter().copied().map(in_time::plain).collect()
+    }
+
+    /// The same, of [`in_time`].
+    pub(crate) fn in_time(&self, stack: u32) -> &[u64] {
+        self.stacks.as_ref().map_or(&[], |stacks| stacks.addresses(stack))
+    }
+
+    /// The threads that slept for a futex at the last look.
+    pub(crate) fn in_futex(&self) -> impl Iterator<Item = FutexSleep> {
+        self.threads.iter().filter_map(|(thread, watched)| {
+            let (Some(Spending::Sleeping(_, stack)), Some(address)) = (watched.slept, watched.futex) else {
+                return None;
+            };
+            let Watched { before, last, .. } = watched;
+            let (from, to, turns) = (before.at, last.at, last.turns);
+            Some(FutexSleep { thread: *thread, address, stack, turns, from, to })
+        })
+    }
+
+    /// What a thread that is known does now, and what the kernel says of that.
+    pub(crate) fn ask(&self, thread: u32) -> Option<(Activity, String)> {
+        let files = self.threads.get(&thread)?.files.as_ref();
+        files.map_or_else(|| Thread::new(&self.process, thread).doing_with_text(), Thread::doing_with_text)
+    }
+
+    /// Of the time that a thread could run before the last look, the part in which it had no core.
+    pub(crate) fn without_core(&self, thread: u32) -> f64 {
+        let Some(Watched { before, last, .. }) = self.threads.get(&thread) else { return 0.0 };
+        let [ran, delayed] = [last.ran.saturating_sub(before.ran), last.delayed.saturating_sub(before.delayed)];
+        if delayed > 0 { delayed as f64 / (ran + delayed) as f64 } else { 0.0 }
+    }
+
+    /// What was seen, from the start or from the last snapshot, with what it is here.
+    pub(crate) fn told(&self, is_recent: bool, process: u32) -> impl Iterator<Item = (ThreadTime, Spending)> {
+        let spent = if is_recent { &self.recent } else { &self.all };
+        spent.iter().map(move |(spending, ns)| {
+            let (doing, call) = match *spending {
+                Spending::Running => (Doing::Running, None),
+                Spending::NoCore => (Doing::NoCore, None),
+                Spending::Recorded(..) => (Doing::Recorded, None),
+                Spending::Sleeping(call, _) => (Doing::Sleeping, call),
+                Spending::Unseen => (Doing::Unseen, None),
+            };
+            let call = call.map(|_| Activity::Blocked(call).told().1).unwrap_or_default();
+            (ThreadTime { process, doing, call, ns: *ns, ..ThreadTime::default() }, *spending)
+        })
     }
 
     fn forget_all_but(&mut self, alive: &BTreeSet<u32>) {
@@ -189,7 +268,7 @@ impl ThreadTimes {
     }
 
     /// Adds up what was seen until now.
-    pub(super) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let times: Vec<Times> = self.threads.values_mut().map(Watched::settle).collect();
         times.into_iter().for_each(|times| self.add(times));
     }
@@ -202,7 +281,7 @@ impl ThreadTimes {
     }
 
     /// The process is gone.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.settle();
         self.threads.clear();
     }
@@ -262,7 +341,7 @@ mod tests {
         let (futex, read) = (Spending::Sleeping(Some(202), 1), Spending::Sleeping(Some(0), 0));
         let asleep = Times::from([(futex, 3.0), (read, 1.0)]);
         let (first, last) = (told(start, 0, 100, 10, 1), told(start, 1000, 500, 110, 9));
-        let mut watched = Watched { files: None, first, last, slept: None, asleep };
+        let mut watched = Watched { files: None, first, last, before: first, slept: None, futex: None, asleep };
         let expected = [(Spending::Running, 400.0), (Spending::NoCore, 100.0), (read, 125.0), (futex, 375.0)];
         assert_eq!(watched.settle(), Times::from(expected));
         assert_eq!(watched.settle(), Times::new(), "it begins anew");
@@ -278,7 +357,7 @@ mod tests {
         let began = Instant::now();
         let n_looks = |times: &ThreadTimes| times.threads.values().filter(|watched| !watched.asleep.is_empty()).count();
         while n_looks(&times) == 0 || began.elapsed() < Duration::from_millis(60) {
-            times.look(Vec::new);
+            times.look(Vec::new, |_| ());
             std::thread::sleep(Duration::from_millis(1));
         }
         let life = |watched: &Watched| watched.last.at.duration_since(watched.first.at).as_nanos() as f64;

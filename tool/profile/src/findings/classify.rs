@@ -8,7 +8,7 @@ pub(super) mod measures;
 use super::{Finding, Kind};
 use crate::profile::{Condition, Lock, LockKind, Profile, Site, WaitKind};
 use crate::rules::{HERD, OF_CORES, OF_LOCKS, ONE_EVENT, QUIET, SEVERAL, WOKEN_NS};
-use crate::words::{FROM_KERNEL, share, waited};
+use crate::words::{FROM_KERNEL, FROM_LOOKS, GIL, share, waited};
 use crate::wrappers::Tops;
 pub(crate) use causes::parts;
 pub(super) use causes::{CauseKind, CauseShare, Chain, ChainEnd};
@@ -53,11 +53,17 @@ fn of_lock<'p>(profile: &Profile, tops: &Tops, index: usize, lock: &Lock) -> Vec
     let alone = |kind| vec![Finding { kind, locks: vec![index], share, ns }];
     match lock.kind {
         _ if profile.lock == FROM_KERNEL => alone(Kind::FromKernel),
+        _ if is_told_by_time(profile, lock) => Vec::new(),
         LockKind::Spin => alone(Kind::Spins),
         _ => Some(of_causes(profile, tops, index))
             .filter(|all| !all.is_empty())
             .unwrap_or_else(|| alone(Kind::UnknownHolder)),
     }
+}
+
+/// Whether the time that threads spend in such locks says more of it: of what kind it is, and nobody knows who holds it.
+fn is_told_by_time(profile: &Profile, lock: &Lock) -> bool {
+    profile.lock == FROM_LOOKS && lock.causes.is_empty() && lock.kind != LockKind::Unknown && lock.name != GIL
 }
 
 /// The causes of a lock's waiting, the largest first.

@@ -1,15 +1,18 @@
 //! The profile of what was taken until now.
 
 use super::names::Names;
-use super::stuck;
-use super::{FutexSnapshot, Namer};
+use super::{FutexSnapshot, Namer, held, stuck};
 use crate::collect::SNAPSHOT;
 use crate::kinds::WaitSubject;
-use crate::profile::{Dropped, Profile};
+use crate::profile::{Condition, Dropped, Histogram, Lock, Profile, Site};
 use crate::sorting::put_in_order;
-use crate::words::FROM_KERNEL;
+use crate::words::{FROM_KERNEL, FROM_LOOKS};
 use ondeck_futex::MOST_MODULES;
 use ondeck_kit::wording::counted_that;
+
+const LOOKS_SEE: &str = "seen by looks at the threads from outside, some dozens a second: times are estimates. How often threads \
+    waited, how long each time, and which function runs while it holds a lock, is not known. As root, --futex shows each \
+    wait and who ends it";
 
 const SEES: &str = "seen from the kernel (--futex): only waits in which a thread slept. How often and how long locks were \
     held, and waiting without sleep, cannot be seen";
@@ -29,12 +32,13 @@ impl Namer {
                 WaitSubject::Wait(kind) => conditions.push(names.condition(&key, kind, &group)),
             }
         }
-        let hanging = names.hanging();
+        let (hanging, held, times) = (names.hanging(), names.held(&cells), names.times());
         let without_room = names.stacks.remark();
         let (frames, stacks) = (names.stacks.frames.into_iter().collect(), names.stacks.list.into_iter().collect());
         let from_ns = told.snapshot_from_ns.unwrap_or(told.run.started_ns);
+        let (source, sees) = if told.is_from_looks { (FROM_LOOKS, LOOKS_SEE) } else { (FROM_KERNEL, SEES) };
         let mut profile = Profile {
-            lock: FROM_KERNEL.to_owned(),
+            lock: source.to_owned(),
             rate: 1,
             processes: told.processes.clone(),
             frames,
@@ -42,11 +46,16 @@ impl Namer {
             locks,
             conditions,
             dropped: Dropped { samples: told.lost, ..Dropped::default() },
-            notes: vec![SEES.to_owned()],
+            notes: vec![sees.to_owned()],
+            times,
             ..told.run.profile(from_ns, told.now_ns)
         };
         put_in_order(&mut profile);
         stuck::add(&mut profile, hanging);
+        held::add(&mut profile, held);
+        if told.is_from_looks {
+            without_counts(&mut profile);
+        }
         profile.notes.extend(self.programs.notes(&profile));
         profile.notes.extend(cells.remark());
         profile.notes.extend(left_out(told.doubtful));
@@ -58,6 +67,20 @@ impl Namer {
         profile.notes.extend(self.symbols.how_to_get_names());
         profile.notes.extend(told.snapshot_from_ns.map(|_| SNAPSHOT.to_owned()));
         profile
+    }
+}
+
+/// Looks do not tell how often threads waited, and how long each time.
+fn without_counts(profile: &mut Profile) {
+    let forget = |waits: &mut f64, longest_ns: &mut u64, lengths: &mut Histogram, sites: &mut [Site]| {
+        (*waits, *longest_ns, *lengths) = (0.0, 0, Histogram::default());
+        sites.iter_mut().for_each(|site| site.count = 0.0);
+    };
+    for Lock { waits, longest_ns, wait_histogram, waiters, .. } in &mut profile.locks {
+        forget(waits, longest_ns, wait_histogram, waiters);
+    }
+    for Condition { waits, longest_ns, wait_histogram, waiters, .. } in &mut profile.conditions {
+        forget(waits, longest_ns, wait_histogram, waiters);
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Names<'a> {
     /// Whether the program of an image has a scheduler of its own.
     has_runtime: Vec<bool>,
     /// The number in the profile of a stack that was told.
-    known: HashMap<u32, u32>,
+    known: HashMap<(usize, u32), u32>,
     /// What sleepers have told that they wait for, by its address.
     pub(super) known_by_sleepers: HashMap<(usize, u64), Class>,
     /// By the process.
@@ -195,11 +195,11 @@ impl<'a> Names<'a> {
     }
 
     pub(super) fn stack(&mut self, image: usize, number: u32) -> u32 {
-        if let Some(known) = self.known.get(&number) {
+        if let Some(known) = self.known.get(&(image, number)) {
             return *known;
         }
-        let known = self.walked(image, self.told.stack(number));
-        self.known.insert(number, known);
+        let known = self.walked(image, self.told.stack(image, number));
+        self.known.insert((image, number), known);
         known
     }
 

@@ -1,11 +1,14 @@
 //! What was told until an instant, before anything in it has a name.
 
-use super::FutexCollector;
 use super::cells::Cells;
+use super::looks::{Charges, Looked, Seen};
+use super::{FutexCollector, WaitSource};
 use crate::collect::Run;
+use crate::collect::thread_times::{Spending, ThreadTimes};
 use crate::profile::{Process, ProcessEnd};
 use crate::symbols::{Module, Source};
-use ondeck_futex::{Image, Wait, in_time};
+use crate::thread_time::ThreadTime;
+use ondeck_futex::{Image, Tracer, Wait, in_time};
 use std::collections::HashMap;
 
 /// What was told until an instant. It needs no tracer any more, so that [`Namer`](super::Namer) can make a profile of it
@@ -21,10 +24,15 @@ pub struct FutexSnapshot {
     pub(super) waiting: Vec<Wait>,
     /// By the number of the image.
     pub(super) processes: Vec<Process>,
+    /// What was seen of who holds locks, by the number of the image; nothing where the kernel tells.
+    pub(super) charges: Vec<Charges>,
+    /// What threads spent their time with, each with the number of its stack.
+    pub(super) times: Vec<(ThreadTime, Option<u32>)>,
+    pub(super) is_from_looks: bool,
     /// Of the images that have waited.
     modules: HashMap<usize, Vec<Module>>,
-    /// The addresses of all stacks in it.
-    stacks: HashMap<u32, Vec<u64>>,
+    /// The addresses of all stacks in it, by the image and their number.
+    stacks: HashMap<(usize, u32), Vec<u64>>,
     /// Records and waits that are missing, and stacks that are cut.
     pub(super) lost: u64,
     pub(super) doubtful: u64,
@@ -36,33 +44,88 @@ pub struct FutexSnapshot {
 
 impl FutexSnapshot {
     pub(super) fn of(collector: &FutexCollector, now_ns: u64, snapshot_from_ns: Option<u64>) -> FutexSnapshot {
-        let tracer = &collector.tracer;
-        let recent = collector.recent.as_ref().filter(|_| snapshot_from_ns.is_some());
-        let cells = recent.unwrap_or(&collector.cells).clone();
-        let cells = cells.with_likely_places(|stack| !tracer.stack(stack).is_empty());
-        let waiting: Vec<Wait> = tracer.waiting(now_ns).collect();
-        let (mut modules, mut stacks) = (HashMap::new(), HashMap::new());
-        for (image, numbers) in spots(&cells, &waiting) {
-            modules.entry(image).or_insert_with(|| tracer.images().get(image).map_or_else(Vec::new, modules_of));
-            for number in numbers {
-                stacks.entry(number).or_insert_with(|| tracer.stack(number).to_vec());
-            }
-        }
-        FutexSnapshot {
+        let is_recent = snapshot_from_ns.is_some();
+        let cells = collector.recent.as_ref().filter(|_| is_recent).unwrap_or(&collector.cells).clone();
+        let images: Vec<&Image> = collector.images().collect();
+        let mut told = FutexSnapshot {
+            run: collector.run.clone(),
             now_ns,
             snapshot_from_ns,
             cells,
-            waiting,
-            processes: tracer.images().iter().map(|image| collector.process(image, now_ns)).collect(),
-            modules,
-            stacks,
-            lost: tracer.lost(),
-            doubtful: tracer.doubtful(),
-            cut_stacks: tracer.cut_stacks(),
-            has_left_out_code: tracer.has_left_out_code(),
-            period: tracer.period(),
-            run: collector.run.clone(),
+            waiting: Vec::new(),
+            processes: images.iter().map(|image| collector.process(image, now_ns)).collect(),
+            charges: Vec::new(),
+            times: Vec::new(),
+            is_from_looks: false,
+            modules: HashMap::new(),
+            stacks: HashMap::new(),
+            lost: 0,
+            doubtful: 0,
+            cut_stacks: 0,
+            has_left_out_code: false,
+            period: 1,
+        };
+        match &collector.source {
+            WaitSource::Kernel(tracer) => {
+                told.add_of_kernel(tracer, collector.looks.as_deref().unwrap_or_default(), is_recent);
+            }
+            WaitSource::Looks(processes) => told.add_of_looks(processes, is_recent),
         }
+        for image in told.stacks.keys().map(|(image, _)| *image) {
+            told.modules.entry(image).or_insert_with(|| images.get(image).map_or_else(Vec::new, |one| modules_of(one)));
+        }
+        told
+    }
+
+    fn add_of_kernel(&mut self, tracer: &Tracer, looks: &[ThreadTimes], is_recent: bool) {
+        /// Told from the tracer's stacks.
+        const SEEN: u32 = 1 << 31;
+        let cells = std::mem::take(&mut self.cells);
+        self.cells = cells.with_likely_places(|stack| !tracer.stack(stack).is_empty());
+        self.waiting = tracer.waiting(self.now_ns).collect();
+        self.add_times(looks.iter(), SEEN, is_recent);
+        self.add_stacks(|image, stack| match stack & SEEN {
+            0 => tracer.stack(stack).to_vec(),
+            _ => looks[image].addresses(stack & !SEEN),
+        });
+        (self.lost, self.doubtful, self.cut_stacks) = (tracer.lost(), tracer.doubtful(), tracer.cut_stacks());
+        (self.has_left_out_code, self.period) = (tracer.has_left_out_code(), tracer.period());
+    }
+
+    fn add_of_looks(&mut self, processes: &[Looked], is_recent: bool) {
+        self.is_from_looks = true;
+        self.waiting = processes.iter().flat_map(Looked::waiting).collect();
+        self.charges = processes.iter().map(|process| process.charged(is_recent)).collect();
+        self.add_times(processes.iter().map(|process| &process.times), 0, is_recent);
+        self.add_stacks(|image, stack| processes[image].times.in_time(stack).to_vec());
+    }
+
+    /// What the threads of each image spent their time with. `seen` is added to the numbers of stacks.
+    fn add_times<'t>(&mut self, all: impl Iterator<Item = &'t ThreadTimes>, seen: u32, is_recent: bool) {
+        let times = all.enumerate().flat_map(|(image, times)| times.told(is_recent, image as u32));
+        let numbered = times.map(|(time, spending)| match spending {
+            Spending::Sleeping(_, stack) => (time, Some(stack | seen)),
+            _ => (time, None),
+        });
+        self.times = numbered.collect();
+    }
+
+    /// The addresses of all stacks.
+    fn add_stacks(&mut self, addresses: impl Fn(usize, u32) -> Vec<u64>) {
+        let of_cells = self.cells.iter().flat_map(|((image, _, stack), cell)| {
+            let wakers = cell.wakers.0.keys().map(|stack| stack.number);
+            wakers.chain([*stack]).map(|stack| (*image, stack))
+        });
+        let of_waiting = self.waiting.iter().map(|wait| (wait.image, wait.stack));
+        let of_times = self.times.iter().filter_map(|(time, stack)| Some((time.process as usize, (*stack)?)));
+        let of_holders = self.charges.iter().enumerate().flat_map(|(image, charges)| {
+            let seen = charges.values().flat_map(|all| all.keys());
+            seen.filter_map(
+                move |seen| if let Seen::Asleep { stack, .. } = seen { Some((image, (*stack)?)) } else { None },
+            )
+        });
+        let all = of_cells.chain(of_waiting).chain(of_times).chain(of_holders);
+        self.stacks = all.map(|(image, stack)| ((image, stack), addresses(image, stack))).collect();
     }
 
     pub(super) fn modules(&self, image: usize) -> &[Module] {
@@ -76,18 +139,9 @@ impl FutexSnapshot {
         last.map_or(address, |module| address | (module.start ^ in_time::plain(module.start)))
     }
 
-    pub(super) fn stack(&self, number: u32) -> &[u64] {
-        self.stacks.get(&number).map_or(&[], Vec::as_slice)
+    pub(super) fn stack(&self, image: usize, number: u32) -> &[u64] {
+        self.stacks.get(&(image, number)).map_or(&[], Vec::as_slice)
     }
-}
-
-/// The images, and the stacks of each.
-fn spots(cells: &Cells, waiting: &[Wait]) -> Vec<(usize, Vec<u32>)> {
-    let of_cells = cells.iter().map(|((image, _, stack), cell)| {
-        let wakers = cell.wakers.0.keys().map(|stack| stack.number);
-        (*image, wakers.chain([*stack]).collect())
-    });
-    of_cells.chain(waiting.iter().map(|wait| (wait.image, vec![wait.stack]))).collect()
 }
 
 /// What is loaded, for who names functions: at addresses of [`in_time`].

@@ -312,6 +312,7 @@ const EXPECTED: &[(&str, WaitSubject, FutexOwner)] = &[
         Object(0),
     ),
     ("syscall std::__detail::__platform_wait std::latch::wait work", Wait(Barrier), Object(0)),
+    ("syscall std::__atomic_futex_unsigned_base::_M_futex_wait_until std::future::get work", Wait(Other), Object(0)),
     (
         "syscall folly::detail::futexWaitImpl folly::SharedMutexImpl<false>::lockExclusiveImpl work",
         Lock(RwLock),

@@ -7,7 +7,7 @@ use crate::findings::{of_lock, parts as causes};
 use crate::flamegraph::{class_of, words};
 use crate::profile::{Lock, Profile, Spot, State};
 use crate::rows::Side;
-use crate::words::{acquisitions, is_woken, kind, others, p99, percent, share, waited};
+use crate::words::{acquisitions, is_woken, kind, longest, others, p99, percent, share, waited, waits};
 use crate::wrappers::Tops;
 use maud::{Markup, html};
 use ondeck_kit::drawing::Intervals;
@@ -106,10 +106,10 @@ fn figures(lock: &Lock) -> Vec<(&'static str, String)> {
     let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     let mut all = vec![
         ("waited", duration_ns(lock.wait_ns)),
-        ("waits", whole(lock.waits)),
+        ("waits", waits(lock.waits, lock.wait_ns)),
         ("mean wait", time(lock.mean_wait_ns())),
         ("p99", time(p99(&lock.wait_histogram, lock.longest_ns))),
-        ("longest", duration_ns(lock.longest_ns as f64)),
+        ("longest", longest(lock.longest_ns, lock.wait_ns)),
         ("acquisitions", acquisitions(lock)),
         ("held", time((lock.hold_ns > 0.0).then_some(lock.hold_ns))),
         ("mean hold", time(lock.mean_hold_ns())),

@@ -3,11 +3,11 @@
 use super::parts::name;
 use crate::names::{middle, shown};
 use crate::profile::{Lock, Profile};
-use crate::words::{self, acquisitions, kind, others, p99, percent, share};
+use crate::words::{self, acquisitions, kind, longest, others, p99, percent, share, waits};
 use crate::wrappers::Tops;
 use maud::{Markup, Render, html};
 use ondeck_kit::Grid;
-use ondeck_kit::wording::{counted, duration_ns, whole};
+use ondeck_kit::wording::{counted, duration_ns};
 
 /// More rows nobody reads, and each of them costs a kilobyte.
 const MOST_ROWS: usize = 1000;
@@ -76,7 +76,7 @@ fn row(profile: &Profile, tops: &Tops, lock: &Lock, place: Option<usize>) -> Mar
     let time = |ns: Option<f64>| -> Cell { (ns.map_or("-".to_string(), duration_ns), ns.unwrap_or(-1.0)) };
     let cells: [Cell; 8] = [
         (percent(share(profile, lock.wait_ns)), lock.wait_ns),
-        (whole(lock.waits), lock.waits),
+        (waits(lock.waits, lock.wait_ns), lock.waits),
         time(lock.mean_wait_ns()),
         time(p99(&lock.wait_histogram, lock.longest_ns)),
         time((lock.longest_ns > 0).then_some(lock.longest_ns as f64)),
@@ -135,10 +135,10 @@ pub(super) fn conditions(profile: &Profile, tops: &Tops) -> Markup {
         let place = html! { bdi { (shown(&of.name)) } " " small { (words::waits_on(of.kind)) } };
         let figures = [
             duration_ns(of.wait_ns),
-            whole(of.waits),
+            waits(of.waits, of.wait_ns),
             time((of.waits > 0.0).then(|| of.wait_ns / of.waits)),
             time(p99(&of.wait_histogram, of.longest_ns)),
-            duration_ns(of.longest_ns as f64),
+            longest(of.longest_ns, of.wait_ns),
         ];
         let figures = figures.iter().map(Render::render);
         grid.row([place].into_iter().chain(figures).chain([function(tops, &of.waiters)]));

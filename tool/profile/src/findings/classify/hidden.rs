@@ -25,11 +25,14 @@ pub(in crate::findings) struct HiddenWait {
     pub(in crate::findings) share: f64,
 }
 
+/// The function of a library, the system call, who called it, and how long.
+type Places<'p> = BTreeMap<(String, &'p str, Option<u32>), f64>;
+
 /// The waits that matter, those that took longest first.
 pub(super) fn hidden(profile: &Profile, tops: &Tops) -> Vec<HiddenWait> {
     let busy_ns = thread_time::busy_ns(profile, tops);
     // Locks of one kind are in several functions, as `malloc` and `free`. Of these, the one with most waiting is told.
-    let mut sums: BTreeMap<(bool, String), BTreeMap<(String, &str, Option<u32>), f64>> = BTreeMap::new();
+    let mut sums: BTreeMap<(bool, String), Places> = BTreeMap::new();
     for time in &profile.times {
         let kind = thread_time::kind(profile, tops, time);
         if !matches!(kind, Kind::OtherLocks | Kind::FileLocks) {

@@ -4,9 +4,9 @@ use super::{heaviest, lock_name, named, place};
 use crate::Lock;
 use crate::findings::classify::{CauseKind, CauseShare, Chain, ChainEnd, measures};
 use crate::names::base;
-use crate::profile::Profile;
-use crate::rules::{LONG_NS, MOSTLY, NEARLY_ALL, WORTH_SAYING};
-use crate::words::{self, percent};
+use crate::profile::{LockKind, Profile};
+use crate::rules::{BETWEEN_LOOKS_NS, LONG_NS, MOSTLY, NEARLY_ALL, WORTH_SAYING};
+use crate::words::{self, FROM_LOOKS, percent};
 use crate::wrappers::{Tops, UNKNOWN, begins, is_below};
 use ondeck_kit::wording::{counted, duration_ns, plain, whole};
 
@@ -17,30 +17,30 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, lock: &Lock, cause: &Caus
     let is_nearly_all = lock.wait_ns >= NEARLY_ALL * profile.wait_ns();
     let share = format!("{} of the waiting{}", percent(cause.part), if is_nearly_all { "" } else { " for it" });
     let holds = format!("{function} holds {name}");
-    let each = match cause.is_one_event() {
-        true => format!("once, for {}", duration_ns(cause.each_ns)),
-        false => format!("for {} at a time", duration_ns(cause.each_ns)),
-    };
+    let each = length(profile, cause);
     match cause.what {
         CauseKind::Held => {
             let without = without_core(profile, cause);
             match cause.blocked > 0.0 {
                 true => format!(
-                    "{holds} {each}: {share}, {} of that while it {}{without}. Make it shorter, and do the call \
+                    "{holds}{each}: {share}, {} of that while it {}{without}. Make it shorter, and do the call \
                      outside of the section.",
                     percent(cause.blocked),
                     sleeps(cause),
                 ),
+                false if profile.lock == FROM_LOOKS => {
+                    format!("{holds}{each}{}", looked_at(lock, cause, &(share + &without)))
+                }
                 false => {
-                    format!("{holds} {each}: {share}{without}. {}.", shorter(cause))
+                    format!("{holds}{each}: {share}{without}. {}.", shorter(cause))
                 }
             }
         }
         CauseKind::Notifying => format!(
-            "{holds} {each} while it is blocked in futex, as in a notification: {share}. Notify outside of the section."
+            "{holds}{each} while it is blocked in futex, as in a notification: {share}. Notify outside of the section."
         ),
         CauseKind::Blocked => {
-            format!("{holds} {each} while it {}: {share}. Do that outside of the section.", sleeps(cause))
+            format!("{holds}{each} while it {}: {share}. Do that outside of the section.", sleeps(cause))
         }
         CauseKind::Waits(_) => {
             let (text, advice) = (chain(profile, tops, &cause.chain), where_to_begin(profile, tops, &cause.chain));
@@ -64,6 +64,28 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, lock: &Lock, cause: &Caus
 
 /// Where a lock's threads have no core although there are enough cores for them.
 const LOOK_ELSEWHERE: &str = "Look for what else uses the cores: other threads, other programs, or a limit on CPU time";
+
+/// How long a function holds a lock, with a space before it. Looks know it of holds that several of them have met.
+fn length(profile: &Profile, cause: &CauseShare) -> String {
+    let about = match profile.lock == FROM_LOOKS {
+        true if cause.each_ns < BETWEEN_LOOKS_NS => return String::new(),
+        true => "about ",
+        false => "",
+    };
+    let ns = duration_ns(cause.each_ns);
+    if cause.is_one_event() { format!(" once, for {about}{ns}") } else { format!(" for {about}{ns} at a time") }
+}
+
+/// Of a holder that runs, looks do not see the function.
+fn looked_at(lock: &Lock, cause: &CauseShare, share: &str) -> String {
+    match lock.kind {
+        LockKind::RwLock => {
+            format!(": {share}. Who holds it to read, and which function runs, is not seen from outside.")
+        }
+        _ if cause.without_core >= MOSTLY => format!(", computing: {share}. {}.", shorter(cause)),
+        _ => format!(", computing: {share}. Which function runs is not seen from outside."),
+    }
+}
 
 /// What to do about a function that holds a lock for long.
 fn shorter(cause: &CauseShare) -> &'static str {
@@ -138,7 +160,7 @@ fn chain(profile: &Profile, tops: &Tops, chain: &Chain) -> String {
             text += &format!(", which {function} holds while it waits for ");
             continue;
         }
-        text += &format!(", which {function} holds for {} at a time", duration_ns(held.each_ns));
+        text += &format!(", which {function} holds{}", length(profile, held));
         if held.what.is_sleep() {
             text += &format!(" ({})", sleeps(held).trim_start_matches("is "));
         }
@@ -185,7 +207,7 @@ fn is_recordable(profile: &Profile, lock: &Lock) -> bool {
 pub(super) fn unknown_holder(profile: &Profile, lock: &Lock) -> String {
     let (name, share) = (lock_name(lock), percent(words::share(profile, lock.wait_ns)));
     match base(&lock.name, lock.address) {
-        "GIL" => format!(
+        words::GIL => format!(
             "Threads wait for {name}, which Python code needs to run: {share} of the waiting. Use processes, or calls that \
              release it."
         ),

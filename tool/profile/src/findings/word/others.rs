@@ -5,7 +5,7 @@ use super::{heaviest, lock_name, named, place, quoted_name};
 use crate::findings::classify::StuckTogether;
 use crate::profile::{Condition, Lock, Profile, State, Stuck, WaitKind, WaitObject};
 use crate::rules::LONG_NS;
-use crate::words::FROM_KERNEL;
+use crate::words::is_from_outside;
 use crate::wrappers::{Tops, is_below};
 use ondeck_kit::wording::{counted_that, duration_ns, percent, whole, whole_of};
 
@@ -57,7 +57,7 @@ pub(super) fn stacks_of_holder(stuck: &StuckTogether<'_>) -> Vec<(String, u32)> 
 pub(super) fn idle(profile: &Profile, tops: &Tops, idle: &StuckTogether<'_>) -> String {
     let StuckTogether { n, first, function, .. } = idle;
     let notified = match first.on {
-        WaitObject::Condition(at) if profile.lock != FROM_KERNEL => {
+        WaitObject::Condition(at) if !is_from_outside(profile) => {
             notified(profile, tops, &profile.conditions[at as usize])
         }
         _ => String::new(),
@@ -108,6 +108,8 @@ pub(super) fn no_lock(profile: &Profile, tops: &Tops, index: usize) -> String {
     let most = &profile.conditions[index];
     let by =
         heaviest(profile, tops, &most.waiters, |site| site.ns).map_or(String::new(), |by| format!(", most in {by}"));
+    let n_waits = Some(most.waits).filter(|n| *n > 0.0);
+    let n_waits = n_waits.map_or(String::new(), |n| format!(" in {}", whole_of(n, "wait")));
     let advice = match most.kind {
         WaitKind::Once => " Do that before the threads start, or make it shorter.".to_owned(),
         WaitKind::Barrier => " Share the work more evenly.".to_owned(),
@@ -115,10 +117,9 @@ pub(super) fn no_lock(profile: &Profile, tops: &Tops, index: usize) -> String {
             .map_or(String::new(), |function| format!(" It is notified in {function}.")),
     };
     format!(
-        "Threads waited {} for {} in {}{by}.{advice}",
+        "Threads waited {} for {}{n_waits}{by}.{advice}",
         duration_ns(most.wait_ns),
         place(profile, Some(WaitObject::Condition(index as u32))),
-        whole_of(most.waits, "wait"),
     )
 }
 

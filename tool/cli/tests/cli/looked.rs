@@ -1,0 +1,125 @@
+//! `ondeck profile --pid` of a program without the recorder, by a user who may not trace: it is looked at from outside.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+use crate::support::Scratch;
+use crate::support::programs::{compiled, skipped};
+use ondeck_profile::{Lock, Profile, State, WaitObject, findings};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+/// A command of a user without rights.
+fn by_a_user(program: &str, arguments: &[&str]) -> Command {
+    // SAFETY: always may be called.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let mut command = Command::new(if is_root { "setpriv" } else { program });
+    if is_root {
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", program]);
+    }
+    command.args(arguments);
+    command
+}
+
+/// What is seen of `looked.c`, if this user may not trace.
+fn looked(what: &str) -> Option<Profile> {
+    let scratch = Scratch::new();
+    let [program, tool] = ["looked", "ondeck"].map(|name| scratch.path(name));
+    std::fs::copy(compiled("looked.c", &[]), &program).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &tool).unwrap();
+    let mut child = by_a_user(&program, &[what]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "begun\n");
+    let arguments = ["profile", "--pid", &child.id().to_string(), "--for", "2s", "--format", "json"];
+    let output = by_a_user(&tool, &arguments).output().unwrap();
+    end(child);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let profile = ondeck_profile::json::from_json(&String::from_utf8(output.stdout).unwrap()).unwrap();
+    match profile.lock.as_str() {
+        "looks" => Some(profile),
+        other => {
+            skipped(&format!("a user who may not trace: {other}"));
+            None
+        }
+    }
+}
+
+fn end(mut child: Child) {
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+/// The part of a lock's waiting for which one thing is true of its holder.
+fn part(lock: &Lock, is_it: impl Fn(&ondeck_profile::Cause) -> bool) -> f64 {
+    lock.causes.iter().filter(|cause| is_it(cause)).map(|cause| cause.ns).sum::<f64>() / lock.wait_ns
+}
+
+#[track_caller]
+fn lock<'a>(profile: &'a Profile, name: &str) -> &'a Lock {
+    let lock = profile.locks.iter().find(|lock| lock.name == name);
+    lock.unwrap_or_else(|| panic!("no {name}: {:?} {:?}", profile.locks, profile.notes))
+}
+
+#[test]
+fn a_program_without_the_recorder_is_looked_at() {
+    let Some(profile) = looked("sleeps") else { return };
+    let cache = lock(&profile, "cache");
+    let asleep = |cause: &ondeck_profile::Cause| {
+        let mut frames = cause.stack.into_iter().flat_map(|stack| profile.frames_of(stack));
+        cause.state == State::Blocked && frames.next().is_some_and(|frame| frame.function == "refresh")
+    };
+    assert!(part(cache, asleep) > 0.8, "{:?}", cache.causes);
+    // Three threads wait for nearly all of the time.
+    assert!(cache.wait_ns > 3e9 && cache.wait_ns < 6.5e9, "{}", cache.wait_ns);
+    let verdict = findings(&profile).verdict;
+    assert!(verdict.starts_with("`refresh` (looked.c:"), "{verdict}");
+    assert!(verdict.contains("holds `cache`") && verdict.contains("blocked in clock_nanosleep"), "{verdict}");
+    let all: f64 = profile.times.iter().map(|time| time.ns).sum();
+    assert!((all / (5e9 * profile.seconds) - 1.0).abs() < 0.1, "five threads: {all} in {}", profile.seconds);
+    assert!(profile.notes.iter().any(|note| note.contains("estimates")), "{:?}", profile.notes);
+}
+
+/// A thread that runs shows no stack, so nobody is named.
+#[test]
+fn a_holder_that_runs_is_not_guessed() {
+    let Some(profile) = looked("computes") else { return };
+    let cache = lock(&profile, "cache");
+    assert!(part(cache, |cause| matches!(cause.state, State::Computing | State::NoCore)) > 0.8, "{:?}", cache.causes);
+    assert!(part(cache, |cause| cause.stack.is_some()) < 0.1, "{:?}", cache.causes);
+    let verdict = findings(&profile).verdict;
+    assert!(verdict.starts_with("An unknown function holds `cache`"), "{verdict}");
+}
+
+#[test]
+fn what_a_holder_waits_for_is_followed() {
+    let Some(profile) = looked("chain") else { return };
+    let disk = profile.locks.iter().position(|lock| lock.name == "disk");
+    let other = disk.map(|at| WaitObject::Lock(at as u32));
+    let waits = |cause: &ondeck_profile::Cause| cause.state == State::OtherLock && cause.other == other;
+    let cache = lock(&profile, "cache");
+    assert!(other.is_some() && part(cache, waits) > 0.8, "{:?}", cache.causes);
+    let verdict = findings(&profile).verdict;
+    assert!(verdict.contains("Begin with `compact`"), "{verdict}");
+}
+
+#[test]
+fn a_writer_of_a_lock_for_readers_and_writers_is_seen() {
+    let Some(profile) = looked("writes") else { return };
+    let table = lock(&profile, "table");
+    assert!(part(table, |cause| cause.state == State::Blocked && cause.stack.is_some()) > 0.8, "{:?}", table.causes);
+}
+
+/// What is not for the want of rights is refused as ever.
+#[test]
+fn the_view_from_the_kernel_that_was_asked_for_is_no_look() {
+    let scratch = Scratch::new();
+    let [program, tool] = ["looked", "ondeck"].map(|name| scratch.path(name));
+    std::fs::copy(compiled("looked.c", &[]), &program).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &tool).unwrap();
+    let child = by_a_user(&program, &[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let arguments = ["profile", "--futex", "--pid", &child.id().to_string(), "--for", "100ms", "--format", "json"];
+    let output = by_a_user(&tool, &arguments).output().unwrap();
+    end(child);
+    let is_looked_at = String::from_utf8_lossy(&output.stdout).contains("\"looks\"");
+    assert!(!is_looked_at, "{}", String::from_utf8_lossy(&output.stderr));
+}

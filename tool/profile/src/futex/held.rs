@@ -1,0 +1,134 @@
+//! Who holds the C library's locks, as looks from outside have seen it.
+
+use super::cells::Cells;
+use super::looks::{Charge, Seen};
+use super::names::Names;
+use crate::collect::holders::{Activity, OWNER_OF_MUTEX, OWNER_OF_RWLOCK};
+use crate::kinds::WaitSubject;
+use crate::profile::{Cause, LockKind, Profile, Site, State, WaitObject};
+use crate::thread_time::ThreadTime;
+use crate::words::GIL;
+use crate::wrappers::is_below;
+use ondeck_futex::in_time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a lock was waited for, before it is known which of a profile's locks it is.
+pub(super) struct Held {
+    process: u32,
+    address: u64,
+    /// Each with the address of what its holder waits for.
+    causes: Vec<(Cause, Option<u64>)>,
+}
+
+impl Names<'_> {
+    /// The locks whose memory says who holds them.
+    pub(super) fn held(&mut self, cells: &Cells) -> Vec<Held> {
+        let told = self.told;
+        let (mut locks, mut done) = (BTreeMap::new(), BTreeSet::new());
+        for (image, futex, stack) in cells.iter().map(|(spot, _)| *spot) {
+            let Some(charges) = told.charges.get(image) else { continue };
+            let stack = self.stack(image, stack);
+            if !self.names(stack).any(has_owner) {
+                continue;
+            }
+            let (lock, class) = self.meant(image, futex, stack);
+            let (lock, owner) = match class.meaning {
+                WaitSubject::Lock(LockKind::Mutex) => (in_time::plain(lock), OWNER_OF_MUTEX),
+                WaitSubject::Lock(LockKind::RwLock) => (in_time::plain(lock), OWNER_OF_RWLOCK),
+                _ => continue,
+            };
+            let place = (lock + owner).wrapping_sub(futex);
+            let known = charges.get(&(futex, place)).filter(|_| done.insert((image, futex)));
+            let all: &mut Vec<(Seen, Charge)> = locks.entry((image, lock, owner)).or_default();
+            all.extend(known.into_iter().flatten().map(|(seen, charge)| (*seen, *charge)));
+        }
+        let held = locks.into_iter().map(|((image, address, owner), all)| {
+            let causes = all.into_iter().map(|(seen, charge)| self.cause(image, owner, seen, charge)).collect();
+            Held { process: image as u32, address, causes }
+        });
+        held.collect()
+    }
+
+    fn cause(&mut self, image: usize, owner: u64, seen: Seen, charge: Charge) -> (Cause, Option<u64>) {
+        let Charge { ns, count, ns_of_lengths } = charge;
+        let cause = Cause { ns, count, each_ns: ns_of_lengths / ns, ..Cause::default() };
+        let state = match seen {
+            // Those that read are not in its memory.
+            Seen::Free if owner == OWNER_OF_RWLOCK => State::Unknown,
+            Seen::Free => State::Free,
+            Seen::Changed => State::Passing,
+            Seen::Computing => State::Computing,
+            Seen::NoCore => State::NoCore,
+            Seen::Asleep { call, stack, futex } => {
+                let (state, call) = Activity::Blocked(call).told();
+                let whole = stack.map(|stack| self.stack(image, stack));
+                let meant = |futex| in_time::plain(whole.map_or(futex, |stack| self.meant(image, futex, stack).0));
+                let other = futex.map(meant);
+                let stack = whole.and_then(|stack| self.own(stack));
+                return (Cause { state, call, stack, ..cause }, other);
+            }
+        };
+        (Cause { state, ..cause }, None)
+    }
+
+    /// The stack from the first function on that is the program's own, in which the holder called what it sleeps in.
+    fn own(&mut self, stack: u32) -> Option<u32> {
+        let is_below = |number: &&u32| is_below(self.stacks.frame(**number)) || self.stacks.is_wrapper(**number);
+        let own: Vec<u32> = self.stacks.of(stack).iter().skip_while(is_below).copied().collect();
+        (!own.is_empty()).then(|| self.stacks.stack_as_it_is(own))
+    }
+
+    /// Where the time of all threads went.
+    pub(super) fn times(&mut self) -> Vec<ThreadTime> {
+        let told = self.told;
+        let named = |(time, stack): &(ThreadTime, Option<u32>)| {
+            let stack = stack.map(|stack| self.stack(time.process as usize, stack));
+            ThreadTime { stack, ..time.clone() }
+        };
+        told.times.iter().map(named).collect()
+    }
+}
+
+fn has_owner(function: &str) -> bool {
+    ["pthread_mutex_", "pthread_rwlock_"].iter().any(|name| function.contains(name))
+}
+
+/// Puts them into a profile whose locks have their numbers, and tells its times which of them they are for.
+pub(super) fn add(profile: &mut Profile, held: Vec<Held>) {
+    let find = |profile: &Profile, process: u32, address: u64| {
+        let lock = profile.locks.iter().position(|lock| (lock.process, lock.address) == (process, address));
+        let condition = || profile.conditions.iter().position(|one| (one.process, one.address) == (process, address));
+        let lock = lock.map(|at| WaitObject::Lock(at as u32));
+        lock.or_else(|| condition().map(|at| WaitObject::Condition(at as u32)))
+    };
+    for Held { process, address, causes } in held {
+        let Some(WaitObject::Lock(at)) = find(profile, process, address) else { continue };
+        let all: f64 = causes.iter().map(|(cause, _)| cause.ns).sum();
+        let resolved = causes.into_iter().map(|(mut cause, other)| {
+            cause.other = other.and_then(|address| find(profile, process, address));
+            if cause.other.is_some() {
+                (cause.state, cause.call) = (State::OtherLock, String::new());
+            }
+            cause
+        });
+        let mut causes: Vec<Cause> = resolved.collect();
+        causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+        let lock = &mut profile.locks[at as usize];
+        causes.iter_mut().for_each(|cause| cause.ns *= lock.wait_ns / all);
+        let site = |cause: &Cause| Some(Site { stack: cause.stack?, count: cause.count, ns: cause.ns });
+        lock.holders = causes.iter().filter_map(site).collect();
+        lock.causes = causes;
+    }
+    let is_told = |profile: &Profile, at: usize| {
+        let lock = &profile.locks[at];
+        !lock.causes.is_empty() || lock.name == GIL
+    };
+    let stacks: BTreeMap<u32, u32> = (0..profile.locks.len())
+        .rev()
+        .filter(|at| is_told(profile, *at))
+        .flat_map(|at| profile.locks[at].waiters.iter().map(move |site| (site.stack, at as u32)))
+        .collect();
+    for time in &mut profile.times {
+        time.on = time.stack.and_then(|stack| stacks.get(&stack)).map(|at| WaitObject::Lock(*at));
+    }
+}
