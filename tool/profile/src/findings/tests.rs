@@ -10,7 +10,6 @@ use crate::profile::{
     WaitKind, WaitObject,
 };
 use crate::runtimes::Programs;
-use crate::thread_time::{Doing, ThreadTime};
 
 /// A program on two cores that ran for two seconds, with a function for each stack: `f0` at a.c:10 and so on.
 fn program() -> Profile {
@@ -67,63 +66,6 @@ fn blocked(stack: u32, call: &str, ms: f64) -> Cause {
 
 fn waits(stack: u32, other: WaitObject, ms: f64) -> Cause {
     Cause { other: Some(other), ..cause(State::OtherLock, stack, ms, 5000.0) }
-}
-
-/// A program whose threads wait for a lock inside of `function`, called by `f3`, and run for so many ms.
-fn hidden(function: &str, waits_ms: f64, runs_ms: f64) -> Profile {
-    let mut profile = program();
-    let inner = |function: &str| Frame {
-        function: function.to_owned(),
-        module: "libc.so.6".to_owned(),
-        is_named: true,
-        ..Frame::default()
-    };
-    profile.frames.extend(["__lll_lock_wait_private", function].map(inner));
-    profile.stacks.push(vec![9, 10, 3]);
-    let waits = ThreadTime {
-        doing: Doing::Sleeping,
-        call: "futex".to_owned(),
-        stack: Some(9),
-        ns: waits_ms * 1e6,
-        ..ThreadTime::default()
-    };
-    let runs = ThreadTime { doing: Doing::Running, ns: runs_ms * 1e6, ..ThreadTime::default() };
-    profile.times = vec![waits, runs];
-    profile
-}
-
-#[test]
-fn locks_inside_of_libraries_are_told_of_and_never_cleared() {
-    let of = |function: &str, waits, runs| findings(&hidden(function, waits, runs)).verdict;
-    assert_eq!(
-        of("__libc_malloc", 3000.0, 1000.0),
-        "Threads spend 75 % of their time waiting for the allocator's lock, inside of `malloc`, most in `f3` (a.c:13). \
-         Allocate less there, or use an allocator whose threads have memory of their own. Without that waiting, it would be at \
-         most 4.0 times as fast."
-    );
-    let unknown = of("__nss_database_get", 50.0, 950.0);
-    assert!(
-        unknown.contains("5.0 % of their time waiting for a lock inside of `nss_database_get`, most in `f3`"),
-        "{unknown}"
-    );
-    let calm = of("fprintf", 5.0, 995.0);
-    assert!(calm.starts_with("No lock calls were seen") && calm.contains("100 % on a core"), "{calm}");
-}
-
-#[test]
-fn locks_of_both_kinds_are_told_in_the_order_of_their_waiting() {
-    let with_lock = |ms: f64| {
-        let locks = vec![lock("table", &[cause(State::Computing, 1, ms, 300.0)], &[])];
-        findings(&Profile { locks, ..hidden("fprintf", 1000.0, 1000.0) }).verdict
-    };
-    let places = |verdict: &str| [verdict.find("lock of a FILE"), verdict.find("`table`")];
-    for (ms, is_first) in [(500.0, 0), (1500.0, 1)] {
-        let [hidden, recorded] = places(&with_lock(ms));
-        assert_eq!(usize::from(hidden > recorded), is_first, "{}", with_lock(ms));
-        assert!(with_lock(ms).contains(" Also: "));
-    }
-    assert!(matches!(places(&with_lock(100.0)), [Some(_), None]));
-    assert!(matches!(places(&with_lock(9000.0)), [None, Some(_)]));
 }
 
 #[track_caller]
