@@ -188,23 +188,36 @@ mod fork {
         assert!(locks.all_work());
     }
 
-    /// New threads of the child contend as others do.
+    /// New threads of the child contend as others do. They are the C library's: one of Rust's begins with a lock of the standard
+    /// library, which a thread of another test that began or ended at the fork may have had.
     #[test]
     fn the_threads_of_a_child_contend() {
+        extern "C" fn count(locks: *mut libc::c_void) -> *mut libc::c_void {
+            // SAFETY: who has started this thread waits for its end.
+            let locks = unsafe { &*locks.cast::<Locks>() };
+            for _ in 0..500 {
+                *locks.count.lock() += 1;
+                let entered = locks.monitor.enter();
+                entered.set(entered.get() + 1);
+            }
+            std::ptr::null_mut()
+        }
         let locks = Locks::new();
+        let start = |locks: &Locks| {
+            let mut thread = 0;
+            let argument = std::ptr::from_ref(locks).cast_mut().cast();
+            // SAFETY: the function takes such an argument.
+            let error = unsafe { libc::pthread_create(&raw mut thread, std::ptr::null(), count, argument) };
+            (error == 0).then_some(thread)
+        };
+        let is_joined = |thread| {
+            // SAFETY: a thread that nobody has joined, and room for nothing.
+            unsafe { libc::pthread_join(thread, std::ptr::null_mut()) == 0 }
+        };
         let count_with = |locks: &Locks| {
-            thread::scope(|scope| {
-                for _ in 0..4 {
-                    scope.spawn(|| {
-                        for _ in 0..500 {
-                            *locks.count.lock() += 1;
-                            let entered = locks.monitor.enter();
-                            entered.set(entered.get() + 1);
-                        }
-                    });
-                }
-            });
-            *locks.count.lock() == 2_000 && locks.monitor.enter().get() == 2_000
+            let threads = [(); 4].map(|()| start(locks));
+            let all_end = threads.into_iter().all(|thread| thread.is_some_and(is_joined));
+            all_end && *locks.count.lock() == 2_000 && locks.monitor.enter().get() == 2_000
         };
         beside_contenders(|| in_child(|| count_with(&locks)));
     }

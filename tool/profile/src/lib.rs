@@ -68,10 +68,9 @@ pub use group::grouped;
 pub use ondeck_record::stats::{Labels, Snapshot as Statistics};
 pub use page::page;
 pub use profile::{
-    Bar, Cause, Condition, Dropped, Frame, Histogram, Lock, LockKind, LockOrder, OrderStep, Origin, Process,
-    ProcessEnd, Profile, Site, Spot, State, Stuck, Timeline, VERSION, WaitKind, WaitObject,
+    Bar, Cause, Condition, Doing, Dropped, Frame, Histogram, Lock, LockKind, LockOrder, OrderStep, Origin, Process,
+    ProcessEnd, Profile, Site, Spot, State, Stuck, ThreadTime, Timeline, VERSION, WaitKind, WaitObject,
 };
 pub use symbols::{Module, Symbols};
 pub use terminal::{SortColumn, sorted_table, table};
-pub use thread_time::{Doing, ThreadTime};
 pub use wrappers::busiest;

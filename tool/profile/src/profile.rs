@@ -13,7 +13,6 @@
 //! All counts and sums are estimates of the whole from samples, without bias: a sample stands for as much as it was
 //! unlikely to be taken.
 
-use crate::thread_time::ThreadTime;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::Path;
 
@@ -476,6 +475,41 @@ pub struct Timeline {
     pub slice: f64,
     /// One figure for each slice, up to the last that is not 0.
     pub amounts: Vec<f64>,
+}
+
+/// A part of the time of all threads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadTime {
+    /// Index of the process in [`Profile::processes`].
+    pub process: u32,
+    /// What the threads did.
+    pub doing: Doing,
+    /// What they waited for, of [`Doing::Recorded`], if it is among those of the profile. Of [`Doing::Sleeping`] from outside,
+    /// a lock of the profile that was waited for there.
+    pub on: Option<WaitObject>,
+    /// The system call in which they slept, of [`Doing::Sleeping`]; empty if in none.
+    pub call: String,
+    /// Where they slept, as an index in [`Profile::stacks`], if that is known.
+    pub stack: Option<u32>,
+    /// How long, in ns, all together.
+    pub ns: f64,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doing {
+    /// It runs.
+    Running,
+    /// It could run, and has no core.
+    NoCore,
+    /// A recorded wait.
+    Recorded,
+    /// It sleeps, and that is no wait that is recorded.
+    Sleeping,
+    /// It slept between two looks.
+    #[default]
+    Unseen,
 }
 
 /// What could not be recorded, and is missing in the figures.

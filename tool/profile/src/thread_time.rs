@@ -4,47 +4,11 @@
 //! and by its stack: `kinds` says what such a stack waits for.
 
 use crate::kinds::{self, WaitSubject};
-use crate::profile::{LockKind, Profile, WaitKind, WaitObject};
+use crate::profile::{Doing, LockKind, Profile, ThreadTime, WaitKind, WaitObject};
 use crate::rules::{MOSTLY, WORTH_A_SENTENCE};
 use crate::words::{FROM_KERNEL, is_from_outside};
 use crate::wrappers::Tops;
 use ondeck_kit::wording::{duration_ns, list, percent};
-use serde::{Deserialize, Serialize};
-
-/// A part of the time of all threads.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ThreadTime {
-    /// Index of the process in [`Profile::processes`].
-    pub process: u32,
-    /// What the threads did.
-    pub doing: Doing,
-    /// What they waited for, of [`Doing::Recorded`], if it is among those of the profile. Of [`Doing::Sleeping`] from outside,
-    /// a lock of the profile that was waited for there.
-    pub on: Option<WaitObject>,
-    /// The system call in which they slept, of [`Doing::Sleeping`]; empty if in none.
-    pub call: String,
-    /// Where they slept, as an index in [`Profile::stacks`], if that is known.
-    pub stack: Option<u32>,
-    /// How long, in ns, all together.
-    pub ns: f64,
-}
-
-/// What a thread does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Doing {
-    /// It runs.
-    Running,
-    /// It could run, and has no core.
-    NoCore,
-    /// A recorded wait.
-    Recorded,
-    /// It sleeps, and that is no wait that is recorded.
-    Sleeping,
-    /// It slept between two looks.
-    #[default]
-    Unseen,
-}
 
 /// What a part of the time is, as far as the same is said of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

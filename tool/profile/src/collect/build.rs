@@ -13,11 +13,12 @@ use super::thread_times::ThreadTimes;
 use super::{Collector, Kept, Recording, SNAPSHOT, Stack, meaning};
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::names;
-use crate::profile::{Condition, Frame, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Spot, WaitKind};
+use crate::profile::{
+    Condition, Frame, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Spot, ThreadTime, WaitKind,
+};
 use crate::sorting::put_in_order;
 use crate::stacks::{Code, Stacks};
 use crate::symbols::{Module, Source, Symbols};
-use crate::thread_time::ThreadTime;
 use crate::wrappers::{READING, WRITING, is_below, top};
 use indexmap::IndexSet;
 use ondeck_kit::wording::counted_that;

@@ -10,7 +10,7 @@
 //! since the last look still sleeps there, and is not asked again.
 
 use super::holders::{Activity, Thread};
-use crate::thread_time::{Doing, ThreadTime};
+use crate::profile::{Doing, ThreadTime};
 use ondeck_futex::process::threads;
 use ondeck_futex::{Image, Sleepers, futex_of, in_time};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,9 +5,8 @@ use super::looks::{Charges, Looked, Seen};
 use super::{FutexCollector, WaitSource};
 use crate::collect::Run;
 use crate::collect::thread_times::{Spending, ThreadTimes};
-use crate::profile::{Process, ProcessEnd};
+use crate::profile::{Process, ProcessEnd, ThreadTime};
 use crate::symbols::{Module, Source};
-use crate::thread_time::ThreadTime;
 use ondeck_futex::{Image, Tracer, Wait, in_time};
 use std::collections::HashMap;
 

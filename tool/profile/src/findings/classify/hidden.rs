@@ -2,9 +2,9 @@
 //! files.
 
 use crate::libraries::{LibraryLock, library_lock};
-use crate::profile::Profile;
+use crate::profile::{Profile, ThreadTime};
 use crate::rules::QUIET;
-use crate::thread_time::{self, Kind, ThreadTime};
+use crate::thread_time::{self, Kind};
 use crate::wrappers::{Tops, is_below};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! What is not seen: holds, in the view from the kernel, and waits of threads that try until they have a lock.
 
 use super::*;
-use crate::thread_time::{Doing, ThreadTime};
+use crate::profile::{Doing, ThreadTime};
 
 /// A program whose threads wait for a lock inside of `function`, called by `f3`, and run for so many ms.
 fn hidden(function: &str, waits_ms: f64, runs_ms: f64) -> Profile {
