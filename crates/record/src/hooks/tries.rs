@@ -59,10 +59,10 @@ impl Marks {
 /// The calling thread has the mutex at that address by a try.
 #[inline]
 pub fn has_by_try(address: u64) {
-    if own().tried.get().address != 0
-        && let Some(recording) = current()
-    {
-        ends(recording, address);
+    if own().tried.get().address != 0 {
+        if let Some(recording) = current() {
+            ends(recording, address);
+        }
     }
 }
 
