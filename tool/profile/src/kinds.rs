@@ -139,10 +139,10 @@ const ROWS: &[Row] = &[
     (Wait(Condition), Thread, "parking_lot::condvar:: parking_lot::raw_condvar:: lock_api::condvar::"),
     (Wait(Once), Thread, "parking_lot::once::"),
     // ondeck's own sleepers do the same.
-    (Wait(Condition), Thread, "ondeck_lineage::ondeck::condvar:: \
+    (Wait(Condition), Thread, "ondeck_core::ondeck::condvar:: ondeck_lineage::ondeck::condvar:: \
         ondeck_lineage::monitor::side::Side::wait \
         ondeck_lineage::monitor::RawOndeckMonitor::wait ondeck_cond_wait ondeck_monitor_wait"),
-    (Lock(Mutex), Thread, "ondeck_lineage:: ondeck_monitor_enter ondeck_mutex_lock"),
+    (Lock(Mutex), Thread, "ondeck_core::ondeck:: ondeck_lineage:: ondeck_monitor_enter ondeck_mutex_lock"),
     // Go's runtime. Its goroutines wait without the kernel.
     (Lock(Mutex), Object(0), "runtime.lock2"),
     (Wait(Park), Thread, "runtime.notesleep runtime.notetsleep runtime.stopm runtime.mPark"),

@@ -46,6 +46,9 @@ pub(crate) const ONE_EVENT: f64 = 1.5;
 /// Part of the time that a lock's threads could run, below which waiting for it does not matter: if all of it went away,
 /// the program would gain less than two of its runs differ by. `calm`.
 pub(crate) const QUIET: f64 = 0.01;
+/// Part of the time of all threads. If less than that would be left without what is at fault, what could be won is not known.
+/// The test `what_can_be_won_ends_at_the_waits_and_at_the_cores`.
+pub(crate) const LEAST_LEFT: f64 = 0.05;
 /// Times as fast. Less is not said. `calm`.
 pub(crate) const WORTH_WINNING: f64 = 1.05;
 /// The same, below which no other mutex is worth a try: it would save a part of that at most. `calm`, and `hot` on the other side.

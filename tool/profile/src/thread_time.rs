@@ -5,7 +5,7 @@
 
 use crate::kinds::{self, WaitSubject};
 use crate::profile::{Doing, LockKind, Profile, ThreadTime, WaitKind, WaitObject};
-use crate::rules::{MOSTLY, WORTH_A_SENTENCE};
+use crate::rules::{LEAST_LEFT, MOSTLY, WORTH_A_SENTENCE};
 use crate::words::{FROM_KERNEL, is_from_outside};
 use crate::wrappers::Tops;
 use ondeck_kit::wording::{duration_ns, list, percent};
@@ -149,17 +149,17 @@ pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
 }
 
 /// So many times as fast as it is the program would be at most, if its threads did not wait for so long, and did not run for
-/// `holds_ns` of their time: as far as they have cores, and something to do. `None` where nobody has looked.
-pub(crate) fn bound(profile: &Profile, tops: &Tops, waits_ns: f64, holds_ns: f64) -> Option<f64> {
+/// `held_ns` of their time: as far as they have cores, and something to do. `None` where nobody has looked, and where so little
+/// would be left that it is all error.
+pub(crate) fn bound(profile: &Profile, tops: &Tops, waits_ns: f64, held_ns: f64) -> Option<f64> {
     let busy_ns = busy_ns(profile, tops);
     let running = parts(profile, tops).into_iter().find(|(kind, _)| *kind == Kind::Running);
     let running_ns = running.map_or(0.0, |(_, ns)| ns);
     let cores_ns = profile.seconds * 1e9 * f64::from(profile.cores.max(1));
-    // At least a thousandth is left.
-    let left = |ns: f64, lost_ns: f64| (ns - lost_ns).max(ns / 1000.0);
-    let of_waits = busy_ns / left(busy_ns, waits_ns + holds_ns);
-    let of_cores = cores_ns / left(running_ns, holds_ns);
-    (running_ns > 0.0).then_some(of_waits.min(of_cores).max(1.0))
+    let left = |ns: f64, lost_ns: f64| Some(ns - lost_ns).filter(|left| *left > LEAST_LEFT * ns);
+    let of_waits = busy_ns / left(busy_ns, waits_ns + held_ns)?;
+    let of_cores = cores_ns / left(running_ns, held_ns)?;
+    Some(of_waits.min(of_cores).max(1.0))
 }
 
 #[cfg(test)]
@@ -207,9 +207,9 @@ mod tests {
         let tops = Tops::new(&profile);
         let bound = |waits: f64, holds: f64| bound(&profile, &tops, waits, holds);
         assert_eq!(bound(2e9, 0.0), Some(2.0), "half of what threads were busy with");
-        assert_eq!(bound(9e9, 0.0), Some(8.0), "all cores run all the time");
+        assert_eq!(bound(3.5e9, 0.0), Some(8.0), "all cores run all the time");
         assert_eq!(bound(2e9, 0.5e9), Some(4.0e9 / 1.5e9));
-        assert_eq!(bound(3e9, 0.5e9), Some(8.0), "the holds need no core either");
         assert_eq!(bound(0.0, 0.0), Some(1.0));
+        assert_eq!([bound(3.9e9, 0.0), bound(1e9, 0.99e9)], [None; 2]);
     }
 }

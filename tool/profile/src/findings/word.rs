@@ -39,14 +39,16 @@ pub(super) fn verdict(profile: &Profile, tops: &Tops, findings: &[Finding<'_>]) 
     (verdict, command)
 }
 
-/// What could be won at most, if the first of them went away: with the holds, where these are at fault.
+/// What could be won at most, if the first of them went away. Of many short waits that is not known: they cost more than their
+/// time.
 fn prize(profile: &Profile, tops: &Tops, findings: &[Finding<'_>]) -> String {
-    let Some(first) = findings.first().filter(|first| first.is_waited_for()) else { return String::new() };
-    let (what, holds_ns) = match &first.kind {
-        Kind::Cause(cause) if cause.what.is_of_a_holder() => ("these holds", profile.locks[first.locks[0]].hold_ns),
-        _ => ("that waiting", 0.0),
+    let Some(first) = findings.first() else { return String::new() };
+    let (what, held_ns) = match &first.kind {
+        Kind::Cause(cause) if cause.what.is_of_a_holder() => ("these holds", cause.computed_ns()),
+        Kind::Tries { .. } => ("these tries", 0.0),
+        _ => return String::new(),
     };
-    let bound = thread_time::bound(profile, tops, first.ns, holds_ns).filter(|bound| *bound >= WORTH_WINNING);
+    let bound = thread_time::bound(profile, tops, first.ns, held_ns).filter(|bound| *bound >= WORTH_WINNING);
     bound.map_or(String::new(), |bound| format!(" Without {what}, it would be at most {bound:.1} times as fast."))
 }
 

@@ -175,6 +175,12 @@ const EXPECTED: &[(&str, WaitSubject, FutexOwner)] = &[
     ("syscall@libc.so.6 g_bit_lock@libglib-2.0.so.0 work", Lock(Mutex), Object(0)),
     ("syscall@libc.so.6 g_pointer_bit_lock@libglib-2.0.so.0 work", Lock(Mutex), Object(0)),
     ("syscall ondeck_core::linux::wait ondeck_lineage::ondeck::lock_slow app::work", Lock(Mutex), Thread),
+    ("syscall ondeck_core::linux::wait ondeck_core::ondeck::Waits::sleep app::work", Lock(Mutex), Thread),
+    (
+        "syscall ondeck_core::linux::wait ondeck_core::ondeck::condvar::RawCondvar<P>::wait work",
+        Wait(Condition),
+        Thread,
+    ),
     (
         "ondeck_core::linux::wait ondeck_lineage::ondeck::condvar::RawCondvar<P>::wait ondeck_cond_wait work",
         Wait(Condition),

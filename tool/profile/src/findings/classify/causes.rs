@@ -216,6 +216,11 @@ impl CauseShare {
         (self.ns, self.part, self.count) = (ns, self.part + sleeps.part, self.count + sleeps.count);
     }
 
+    /// How long holders computed in the holds that were waited for.
+    pub(in crate::findings) fn computed_ns(&self) -> f64 {
+        if self.what == CauseKind::Held { self.count * self.each_ns } else { 0.0 }
+    }
+
     /// Whether it was a single hold.
     pub(in crate::findings) fn is_one_event(&self) -> bool {
         self.what.is_of_a_holder() && self.count < ONE_EVENT
