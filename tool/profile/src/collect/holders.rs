@@ -14,12 +14,14 @@
 //! running until now ([`Thread::times`]). So of a hold in which the thread could run, as much counts as without a core as
 //! that has grown from its first look to the first one after it.
 
+mod delays;
 mod thread;
 
 use super::clock::Clock;
 use super::numbers::ThreadNumbers;
 use crate::profile::State;
 use crate::rules::{LOOKED_FOR_NS, SLEEPER_NS};
+use delays::Delay;
 use ondeck_futex::process::{bytes, syscall, threads};
 use ondeck_futex::{Sleepers, in_time, maps};
 use ondeck_record::layout::{NONE, kind};
@@ -131,7 +133,7 @@ pub(super) struct Holders {
     /// The looks at threads that may have held a lock that does not say so.
     suspects: ThreadSamples,
     /// How long threads were kept from running, at the looks at them, in ns.
-    delays: HashMap<u32, VecDeque<(u64, u64)>>,
+    delays: HashMap<u32, VecDeque<Delay>>,
     /// Where the kernel tells of them.
     threads: HashMap<u32, Thread>,
     /// Where threads sleep that have waited for long, or that others have waited for.
@@ -346,7 +348,7 @@ impl Holders {
     fn follow(&mut self, now: u64) {
         const LATELY_NS: u64 = 1_000_000_000;
         let Some(Some(process)) = self.process.clone() else { return };
-        self.delays.retain(|_, seen| seen.back().is_some_and(|(at, _)| now.saturating_sub(*at) < LATELY_NS));
+        self.delays.retain(|_, seen| seen.back().is_some_and(|last| now.saturating_sub(last.at) < LATELY_NS));
         self.threads.retain(|thread, _| self.delays.contains_key(thread));
         let threads: Vec<u32> = self.delays.keys().copied().collect();
         threads.into_iter().for_each(|thread| self.note_delay(&process, thread, now));
@@ -372,12 +374,12 @@ impl Holders {
 
     fn note_delay(&mut self, process: &Path, thread: u32, now: u64) {
         const MOST: usize = 4096;
-        let Some([_, delay, _]) = self.ask(process, thread, Thread::times) else { return };
+        let Some([ran, kept, _]) = self.ask(process, thread, Thread::times) else { return };
         let seen = self.delays.entry(thread).or_default();
         // A thread that is only followed is forgotten once it stays as it is.
         match seen.back() {
-            Some((at, known)) if *known == delay && *at == now => {}
-            _ => seen.push_back((now, delay)),
+            Some(last) if last.kept == kept && last.at == now => {}
+            _ => seen.push_back(Delay { at: now, kept, ran }),
         }
         if seen.len() > MOST {
             seen.pop_front();
@@ -423,21 +425,13 @@ impl Holders {
         let all: f64 = counts.values().sum();
         let could_run = counts.remove(&Activity::Computing).unwrap_or_default();
         if could_run > 0.0 {
-            let without = self.without_core(thread, first, to).min(could_run / all) * all;
+            // It has computed for no longer than it ran.
+            let idle = self.ran(thread, first, to).map_or(0.0, |ran| (could_run - ran * all).max(0.0));
+            let without = (self.without_core(thread, first, to) * all).min(could_run).max(idle);
             counts.insert(Activity::Computing, could_run - without);
             counts.insert(Activity::NoCore, without);
         }
         Some(counts.into_iter().map(|(doing, n)| (doing, n / all)).filter(|(_, part)| *part > 0.0).collect())
-    }
-
-    /// The part of the time from a look on in which the thread was kept from running.
-    fn without_core(&self, thread: u32, first: u64, to: u64) -> f64 {
-        let Some(seen) = self.delays.get(&thread) else { return 0.0 };
-        let before = seen.iter().rev().find(|(at, _)| *at <= first).or(seen.front());
-        let after = seen.iter().find(|(at, _)| *at >= to).or(seen.back());
-        let (Some((from, before)), Some((until, after))) = (before, after) else { return 0.0 };
-        let span = until.saturating_sub(*from);
-        if span == 0 { 0.0 } else { (after.saturating_sub(*before) as f64 / span as f64).min(1.0) }
     }
 
     /// Where the kernel tells of the process. One that has another number here, as in a container, is not looked at, unless
@@ -495,7 +489,7 @@ mod tests {
 
     fn seen(doing: &[(u64, Activity)], delays: &[(u64, u64)]) -> Holders {
         let looks = doing.iter().map(|(at, doing)| look(*at, 5, *doing)).collect();
-        let delays = delays.iter().map(|(at, ns)| (at * MS, ns * MS)).collect();
+        let delays = delays.iter().map(|(at, ns)| Delay { at: at * MS, kept: ns * MS, ran: at * MS }).collect();
         Holders { looks: BTreeMap::from([(1, looks)]), delays: HashMap::from([(5, delays)]), ..Holders::default() }
     }
 
@@ -520,6 +514,17 @@ mod tests {
         assert_eq!(shares(&[(2, 10), (4, 10), (6, 10)]), [(Activity::Computing, 1.0)]);
         assert_eq!(shares(&[(2, 10), (6, 90)]), [(Activity::NoCore, 1.0)]);
         assert_eq!(shares(&[]), [(Activity::Computing, 1.0)]);
+    }
+
+    /// One that was kept from running before and behind its hold too has a delay that is small beside that time.
+    #[test]
+    fn a_thread_has_computed_for_no_longer_than_it_ran() {
+        let runs = [(2, Activity::Computing), (4, Activity::Computing)];
+        let mut holders = seen(&runs, &[]);
+        let told = |at, ran| Delay { at: at * MS, kept: 0, ran: ran * MS };
+        holders.delays.insert(5, [told(1, 50), told(11, 51)].into());
+        let shares = holders.during(1, 5, 2 * MS, 6 * MS).unwrap();
+        assert_eq!(shares, [(Activity::Computing, 0.25), (Activity::NoCore, 0.75)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::measures::{share, threads};
 use crate::kinds::NOTIFIES;
 use crate::profile::{Cause, Lock, LockKind, Profile, State, WaitObject};
-use crate::rules::{LONG_NS, LOOK_NS, ONE_EVENT, RAN, RARE, SLEEPS_TOO, WORTH_A_TRIAL};
+use crate::rules::{LONG_NS, LOOK_NS, LOST_EACH_NS, ONE_EVENT, RAN, RARE, SLEEPS_TOO, WORTH_A_TRIAL};
 use crate::wrappers::Tops;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -116,7 +116,12 @@ pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Cause
     let parts = parts(lock);
     let holds = WaitedHolds::of(lock, &parts, tops);
     let is_crowded = threads(lock) > profile.cores.max(1);
-    let lack_cores = |function: &str| holds.get(function).is_some_and(|holds| holds.lack_cores(is_crowded));
+    let lack_cores = |cause: &Cause, function: &str| {
+        let known = holds.get(function).filter(|_| !lock.causes.is_empty());
+        // Looks are too far apart to tell what a shorter hold did.
+        let may_be_kept = |known: &WaitedHolds| is_crowded && cause.each_ns < LOOK_NS as f64 && known.may_be_kept(lock);
+        known.is_some_and(|known| known.lack_cores(is_crowded) || may_be_kept(known))
+    };
     let is_late = |cause: &Cause| is_crowded && lock.most_waiting >= profile.cores && cause.each_ns >= LONG_NS as f64;
     let can_be_tried = can_be_tried(profile, lock);
     let awaited = awaited(&parts, tops);
@@ -127,7 +132,7 @@ pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Cause
         let what = match cause.state {
             State::Blocked => CauseKind::Blocked,
             State::OtherLock => CauseKind::Waits(cause.other),
-            State::Computing | State::NoCore | State::Unknown if lack_cores(function) => CauseKind::Cores,
+            State::Computing | State::NoCore | State::Unknown if lack_cores(cause, function) => CauseKind::Cores,
             State::Computing | State::NoCore | State::Unknown => CauseKind::Held,
             State::Free if is_crowded => CauseKind::Cores,
             State::Free => CauseKind::Free,
@@ -318,5 +323,11 @@ impl WaitedHolds {
         let measured_ns = self.ran_ns + self.kept_ns;
         let are_kept = if measured_ns > 0.0 { self.ran_ns < RAN * measured_ns } else { is_crowded };
         are_kept && self.long <= RARE * self.all
+    }
+
+    /// Whether no more of them were long than threads lose their core in usual ones, at a turn of some ms.
+    fn may_be_kept(&self, lock: &Lock) -> bool {
+        let usual_ns = lock.hold_histogram.quantile(0.5).unwrap_or_default();
+        usual_ns < LONG_NS as f64 && self.long <= lock.acquisitions.max(self.all) * usual_ns / LOST_EACH_NS
     }
 }
