@@ -168,7 +168,10 @@ pub(crate) unsafe fn unlock_marked(mutex: &Mutex) -> Option<Answer> {
 unsafe fn wait_plain(mutex: &Mutex, from: u64) -> Answer {
     // SAFETY: the caller's.
     let answer = wait_for(mutex, &mutex.marks, || unsafe { real::pthread_mutex_lock(raw(mutex)) });
-    mutex.note_from(from);
+    // Who does not have it writes nothing into it.
+    if answer == 0 {
+        mutex.note_from(from);
+    }
     answer
 }
 

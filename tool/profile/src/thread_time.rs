@@ -12,7 +12,7 @@ use ondeck_kit::wording::{duration_ns, list, percent};
 
 /// What a part of the time is, as far as the same is said of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum TimeKind {
     Running,
     NoCore,
     /// Waiting for recorded locks.
@@ -30,19 +30,19 @@ pub(crate) enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl TimeKind {
     fn words(self, profile: &Profile) -> &'static str {
         match self {
-            Kind::Running => "on a core",
-            Kind::NoCore => "ready without a core",
-            Kind::Locks if is_from_outside(profile) => "waiting for locks",
-            Kind::Locks => "waiting for recorded locks",
-            Kind::OtherLocks => "waiting for other locks",
-            Kind::FileLocks => "waiting for locks of files",
-            Kind::Calls => "in system calls that take time",
-            Kind::Asleep => "asleep until a time",
-            Kind::Work => "waiting for work",
-            Kind::Unknown => "not known",
+            TimeKind::Running => "on a core",
+            TimeKind::NoCore => "ready without a core",
+            TimeKind::Locks if is_from_outside(profile) => "waiting for locks",
+            TimeKind::Locks => "waiting for recorded locks",
+            TimeKind::OtherLocks => "waiting for other locks",
+            TimeKind::FileLocks => "waiting for locks of files",
+            TimeKind::Calls => "in system calls that take time",
+            TimeKind::Asleep => "asleep until a time",
+            TimeKind::Work => "waiting for work",
+            TimeKind::Unknown => "not known",
         }
     }
 }
@@ -56,23 +56,23 @@ const ASLEEP: &str = "nanosleep clock_nanosleep";
 const FILE_LOCKS: &str = "flock fcntl";
 
 /// What a part of a profile's time is.
-pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> Kind {
+pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> TimeKind {
     let is_in = |calls: &str| calls.split_whitespace().any(|call| call == time.call);
     match time.doing {
-        Doing::Running => Kind::Running,
-        Doing::NoCore => Kind::NoCore,
+        Doing::Running => TimeKind::Running,
+        Doing::NoCore => TimeKind::NoCore,
         Doing::Recorded => match time.on {
-            Some(WaitObject::Lock(_)) => Kind::Locks,
-            Some(WaitObject::Condition(at)) if is_once(profile, at) => Kind::Locks,
-            _ => Kind::Work,
+            Some(WaitObject::Lock(_)) => TimeKind::Locks,
+            Some(WaitObject::Condition(at)) if is_once(profile, at) => TimeKind::Locks,
+            _ => TimeKind::Work,
         },
-        Doing::Unseen => Kind::Unknown,
-        Doing::Sleeping if time.on.is_some() => Kind::Locks,
-        Doing::Sleeping if is_in(FILE_LOCKS) => Kind::FileLocks,
-        Doing::Sleeping if is_in(ASLEEP) => Kind::Asleep,
-        Doing::Sleeping if is_in(WORK) => Kind::Work,
+        Doing::Unseen => TimeKind::Unknown,
+        Doing::Sleeping if time.on.is_some() => TimeKind::Locks,
+        Doing::Sleeping if is_in(FILE_LOCKS) => TimeKind::FileLocks,
+        Doing::Sleeping if is_in(ASLEEP) => TimeKind::Asleep,
+        Doing::Sleeping if is_in(WORK) => TimeKind::Work,
         Doing::Sleeping if time.call == "futex" => of_futex(profile, tops, time.stack),
-        Doing::Sleeping => Kind::Calls,
+        Doing::Sleeping => TimeKind::Calls,
     }
 }
 
@@ -80,23 +80,23 @@ fn is_once(profile: &Profile, condition: u32) -> bool {
     profile.conditions.get(condition as usize).is_some_and(|one| one.kind == WaitKind::Once)
 }
 
-fn of_futex(profile: &Profile, tops: &Tops, stack: Option<u32>) -> Kind {
-    let Some(stack) = stack else { return Kind::Unknown };
+fn of_futex(profile: &Profile, tops: &Tops, stack: Option<u32>) -> TimeKind {
+    let Some(stack) = stack else { return TimeKind::Unknown };
     let frames = || tops.stack(stack).map(|number| (&profile.frames[number as usize], tops.brief(number)));
     // The kernel tells of all of them. Or it is a wait that the recorder had not yet noted.
     let is_recorded =
         profile.lock == FROM_KERNEL || frames().any(|(frame, _)| frame.module.starts_with("libondeck_pthread"));
     match kinds::classify(frames()).meaning {
-        WaitSubject::Lock(LockKind::Unknown) => Kind::Unknown,
-        WaitSubject::Lock(_) | WaitSubject::Wait(WaitKind::Once) if is_recorded => Kind::Locks,
-        WaitSubject::Lock(_) | WaitSubject::Wait(WaitKind::Once) => Kind::OtherLocks,
-        WaitSubject::Wait(_) => Kind::Work,
+        WaitSubject::Lock(LockKind::Unknown) => TimeKind::Unknown,
+        WaitSubject::Lock(_) | WaitSubject::Wait(WaitKind::Once) if is_recorded => TimeKind::Locks,
+        WaitSubject::Lock(_) | WaitSubject::Wait(WaitKind::Once) => TimeKind::OtherLocks,
+        WaitSubject::Wait(_) => TimeKind::Work,
     }
 }
 
 /// The parts of all threads' time, the largest first; empty where nobody has looked.
-pub(crate) fn parts(profile: &Profile, tops: &Tops) -> Vec<(Kind, f64)> {
-    let mut parts: Vec<(Kind, f64)> = Vec::new();
+pub(crate) fn parts(profile: &Profile, tops: &Tops) -> Vec<(TimeKind, f64)> {
+    let mut parts: Vec<(TimeKind, f64)> = Vec::new();
     for time in &profile.times {
         let kind = kind(profile, tops, time);
         match parts.iter_mut().find(|(other, _)| *other == kind) {
@@ -110,7 +110,7 @@ pub(crate) fn parts(profile: &Profile, tops: &Tops) -> Vec<(Kind, f64)> {
 
 /// The time in which threads had something to do.
 pub(crate) fn busy_ns(profile: &Profile, tops: &Tops) -> f64 {
-    let is_idle = |kind: Kind| matches!(kind, Kind::Work | Kind::Asleep);
+    let is_idle = |kind: TimeKind| matches!(kind, TimeKind::Work | TimeKind::Asleep);
     parts(profile, tops).into_iter().filter(|(kind, _)| !is_idle(*kind)).map(|(_, ns)| ns).sum()
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn sentence(profile: &Profile, tops: &Tops) -> Option<String> {
 pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
     let parts = parts(profile, tops);
     let all: f64 = parts.iter().map(|(_, ns)| ns).sum();
-    let of = |wanted: Kind| parts.iter().filter(|(kind, _)| *kind == wanted).map(|(_, ns)| ns).sum::<f64>();
+    let of = |wanted: TimeKind| parts.iter().filter(|(kind, _)| *kind == wanted).map(|(_, ns)| ns).sum::<f64>();
     if all <= 0.0 {
         return String::new();
     }
@@ -137,15 +137,22 @@ pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
     let largest: Vec<String> =
         largest.map(|(kind, ns)| format!("{} {}", percent(ns / all), kind.words(profile))).collect();
     let busy_ns = busy_ns(profile, tops);
-    let unknown = of(Kind::Unknown) / busy_ns;
+    let unknown = of(TimeKind::Unknown) / busy_ns;
     let mut text = format!(" The time of its threads: {}.", list(&largest));
     if unknown >= WORTH_A_SENTENCE {
         text += &format!(" What they waited for is not known in {} of the time they were busy.", percent(unknown));
     }
-    if of(Kind::Running) + of(Kind::NoCore) >= MOSTLY * busy_ns {
+    // One that spins takes a core.
+    let runs = of(TimeKind::Running) >= WORTH_A_SENTENCE * cores_ns(profile);
+    if runs && of(TimeKind::Running) + of(TimeKind::NoCore) >= MOSTLY * busy_ns {
         text += " A spin lock of its own would look like computing.";
     }
     text
+}
+
+/// The time of all cores.
+pub(crate) fn cores_ns(profile: &Profile) -> f64 {
+    profile.seconds * 1e9 * f64::from(profile.cores.max(1))
 }
 
 /// So many times as fast as it is the program would be at most, if its threads did not wait for so long, and did not run for
@@ -153,12 +160,11 @@ pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
 /// would be left that it is all error.
 pub(crate) fn bound(profile: &Profile, tops: &Tops, waits_ns: f64, held_ns: f64) -> Option<f64> {
     let busy_ns = busy_ns(profile, tops);
-    let running = parts(profile, tops).into_iter().find(|(kind, _)| *kind == Kind::Running);
+    let running = parts(profile, tops).into_iter().find(|(kind, _)| *kind == TimeKind::Running);
     let running_ns = running.map_or(0.0, |(_, ns)| ns);
-    let cores_ns = profile.seconds * 1e9 * f64::from(profile.cores.max(1));
     let left = |ns: f64, lost_ns: f64| Some(ns - lost_ns).filter(|left| *left > LEAST_LEFT * ns);
     let of_waits = busy_ns / left(busy_ns, waits_ns + held_ns)?;
-    let of_cores = cores_ns / left(running_ns, held_ns)?;
+    let of_cores = cores_ns(profile) / left(running_ns, held_ns)?;
     Some(of_waits.min(of_cores).max(1.0))
 }
 
@@ -192,6 +198,8 @@ mod tests {
         let expected = " The time of its threads: 60 % on a core and 20 % waiting for work. A spin lock of its own would look \
             like computing.";
         assert_eq!(rests_on(&profile, &tops), expected);
+        let idle = Profile { times: vec![time(Doing::Running, "", 0.1)], ..profile.clone() };
+        assert_eq!(rests_on(&idle, &Tops::new(&idle)), " The time of its threads: 100 % on a core.");
         profile.times.push(time(Doing::Unseen, "", 4.0));
         let told = rests_on(&profile, &Tops::new(&profile));
         assert!(told.contains("is not known in 33 % of the time") && !told.contains("spin lock"), "{told}");

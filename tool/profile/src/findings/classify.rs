@@ -8,6 +8,7 @@ pub(super) mod measures;
 use super::{Finding, Kind};
 use crate::profile::{Condition, Lock, LockKind, Profile, Site, WaitKind};
 use crate::rules::{HERD, OF_CORES, OF_LOCKS, ONE_EVENT, QUIET, SEVERAL, WOKEN_NS};
+use crate::thread_time::cores_ns;
 use crate::words::{FROM_KERNEL, FROM_LOOKS, GIL, share, waited};
 use crate::wrappers::Tops;
 pub(crate) use causes::parts;
@@ -77,11 +78,6 @@ pub(super) fn of_causes<'p>(profile: &Profile, tops: &Tops, index: usize) -> Vec
     causes::causes(profile, tops, index).into_iter().map(finding).collect()
 }
 
-/// The time of all cores.
-fn time_ns(profile: &Profile) -> f64 {
-    profile.seconds * 1e9 * f64::from(profile.cores.max(1))
-}
-
 /// The condition variable where most is lost as its threads are woken and go back to sleep, if that matters.
 fn herd(profile: &Profile) -> Option<&Condition> {
     let conditions = profile.conditions.iter().filter(|one| one.kind == WaitKind::Condition);
@@ -89,7 +85,7 @@ fn herd(profile: &Profile) -> Option<&Condition> {
     let lost_ns = worst.again * WOKEN_NS;
     let notified = worst.notifications();
     let is_for_all = worst.notifications_of_all >= HERD * notified && notified > 0.0;
-    let is_worth_it = lost_ns >= OF_CORES * time_ns(profile) && lost_ns >= OF_LOCKS * profile.wait_ns();
+    let is_worth_it = lost_ns >= OF_CORES * cores_ns(profile) && lost_ns >= OF_LOCKS * profile.wait_ns();
     let is_herd = is_for_all && worst.waits >= SEVERAL * notified && worst.again >= HERD * worst.waits;
     (is_worth_it && is_herd).then_some(worst)
 }
@@ -100,7 +96,7 @@ fn no_lock(profile: &Profile) -> Option<usize> {
     let kinds = [WaitKind::Once, WaitKind::Barrier, WaitKind::Semaphore, WaitKind::Condition];
     let ones = profile.conditions.iter().enumerate().filter(|(_, one)| kinds.contains(&one.kind));
     let (index, most) = ones.max_by(|one, other| one.1.wait_ns.total_cmp(&other.1.wait_ns))?;
-    (most.wait_ns >= OF_CORES * time_ns(profile)).then_some(index)
+    (most.wait_ns >= OF_CORES * cores_ns(profile)).then_some(index)
 }
 
 /// The lock for which most is lost by trying until a thread has it, if that matters. No wait is recorded then, as none of these

@@ -4,7 +4,7 @@
 use crate::libraries::{LibraryLock, library_lock};
 use crate::profile::{Profile, ThreadTime};
 use crate::rules::QUIET;
-use crate::thread_time::{self, Kind};
+use crate::thread_time::{self, TimeKind};
 use crate::wrappers::{Tops, is_below};
 use std::collections::BTreeMap;
 
@@ -35,11 +35,11 @@ pub(super) fn hidden(profile: &Profile, tops: &Tops) -> Vec<HiddenWait> {
     let mut sums: BTreeMap<(bool, String), Places> = BTreeMap::new();
     for time in &profile.times {
         let kind = thread_time::kind(profile, tops, time);
-        if !matches!(kind, Kind::OtherLocks | Kind::FileLocks) {
+        if !matches!(kind, TimeKind::OtherLocks | TimeKind::FileLocks) {
             continue;
         }
         let (inside, caller) = place(profile, tops, time);
-        let is_of_file = kind == Kind::FileLocks;
+        let is_of_file = kind == TimeKind::FileLocks;
         let what = library_lock(&inside).map_or(inside.clone(), |lock| lock.what.to_owned());
         let places = sums.entry((is_of_file, if is_of_file { String::new() } else { what })).or_default();
         *places.entry((inside, &time.call, caller)).or_default() += time.ns;
