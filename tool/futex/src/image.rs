@@ -87,8 +87,13 @@ impl LookupTimes {
 impl Image {
     /// Whether it has a file with that address.
     fn has(&self, address: u64) -> bool {
-        let has = |module: &Module| module.file.is_ok() && (module.start..module.end).contains(&address);
-        self.modules.iter().any(has)
+        self.module(address).is_some()
+    }
+
+    /// The file with that address that was loaded last.
+    pub(crate) fn module(&self, address: u64) -> Option<&Module> {
+        let has = |module: &&Module| module.file.is_ok() && (module.start..module.end).contains(&address);
+        self.modules.iter().rev().find(has)
     }
 }
 
@@ -374,6 +379,13 @@ impl Images {
     fn walk(&mut self, index: usize, registers: &[u64], stack: &mut impl Words) -> (Vec<u64>, Reads) {
         let (cache, mut reads) = (self.cache.get_or_insert_with(Cache::new), Reads::new());
         (self.list[index].walker.walk(cache, registers, stack, &mut reads), reads)
+    }
+
+    /// The number of a stack that is only the instruction before that address, from what is loaded now.
+    pub(crate) fn lone_stack(&mut self, index: usize, address: u64) -> u32 {
+        self.list[index].has_stacks = true;
+        let address = self.list[index].in_time(address, u64::MAX);
+        self.stacks.number(index, vec![address])
     }
 
     /// The number of a stack of which nothing is known.

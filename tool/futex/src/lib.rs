@@ -30,6 +30,8 @@
 //! | `budget` | what watching may cost, and how many stacks are copied for that |
 //! | `tracer` | all of it together |
 //! | `sleeper` | the stacks of threads that sleep, without events |
+//! | `sampler` | where threads run |
+//! | `waiting_loop` | whether they only wait there, by their instructions |
 #![cfg(target_os = "linux")]
 
 mod budget;
@@ -47,16 +49,19 @@ pub mod process;
 mod record;
 mod refusal;
 mod ring;
+mod sampler;
 mod sleeper;
 mod start;
 mod tracefs;
 mod tracer;
+mod waiting_loop;
 mod walk;
 
 pub use image::{Image, MOST_MODULES};
 pub use module::Module;
 pub use pair::{End, Release, Wait};
 pub use refusal::Refusal;
-pub use sleeper::{Sleepers, futex_of};
+pub use sampler::{SAMPLE_NS, Sampler};
+pub use sleeper::{RunningPlace, Sleepers, futex_of};
 pub use start::PausedProcess;
 pub use tracer::{Tracer, not_urgent, now_ns};

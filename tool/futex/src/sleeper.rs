@@ -7,7 +7,9 @@ use crate::event::{FUTEX, op};
 use crate::image::{Image, Images};
 use crate::process::{self, memory};
 use crate::record::N_REGISTERS;
+use crate::waiting_loop;
 use crate::walk::{Copied, Words, stack_pointer};
+use rustc_hash::FxHashMap;
 
 /// A thread that sleeps, as the kernel tells of it.
 pub(crate) struct Sleeper {
@@ -88,10 +90,22 @@ pub fn futex_of(syscall: &str) -> Option<u64> {
     Some(Sleeper::parse(syscall)?.futex()?.0)
 }
 
-/// Looks at the threads of one process that sleep, again and again. What is loaded there and how stacks were walked is kept.
+/// Looks at the threads of one process, again and again: at the stacks of those that sleep, and at what those do that run. What is
+/// loaded there and how stacks were walked is kept.
 pub struct Sleepers {
     pid: u32,
     images: Images,
+    /// What was found of addresses at which threads run.
+    running: FxHashMap<u64, Option<RunningPlace>>,
+}
+
+/// Where a thread runs, if that has to do with locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunningPlace {
+    /// The number of a stack that has that place alone.
+    pub stack: u32,
+    /// Whether it is a loop in which the thread only waits; else it is in a library that has locks.
+    pub waits: bool,
 }
 
 impl std::fmt::Debug for Sleepers {
@@ -105,7 +119,7 @@ impl Sleepers {
     pub fn new(pid: u32) -> Sleepers {
         let mut images = Images::default();
         images.at(pid, 0);
-        Sleepers { pid, images }
+        Sleepers { pid, images, running: FxHashMap::default() }
     }
 
     /// The number of the stack of a thread, from what `/proc/PID/task/TID/syscall` has just said. `None` if it does not sleep
@@ -125,6 +139,29 @@ impl Sleepers {
         self.images.addresses(stack)
     }
 
+    /// What a thread does that runs there: `None` if it has nothing to do with locks, as far as is known.
+    pub fn running(&mut self, address: u64) -> Option<RunningPlace> {
+        /// A program that writes code as it runs has addresses without end.
+        const MOST: usize = 1 << 16;
+        let now = self.image().in_time(address, u64::MAX);
+        if let Some(known) = self.running.get(&now) {
+            return *known;
+        }
+        let found = self.find_running(address);
+        if self.running.len() < MOST {
+            self.running.insert(now, found);
+        }
+        found
+    }
+
+    fn find_running(&mut self, address: u64) -> Option<RunningPlace> {
+        let module = self.image().module(address)?;
+        let has_locks = module.path.file_name().is_some_and(|name| LOCKING.iter().any(|begin| name.as_encoded_bytes().starts_with(begin.as_bytes())));
+        let waits = !has_locks && waiting_loop::is_there(self.pid, address);
+        // A stack has addresses behind instructions.
+        (has_locks || waits).then(|| RunningPlace { stack: self.images.lone_stack(IMAGE, address + 1), waits })
+    }
+
     /// What is loaded, as far as it is known.
     pub fn image(&self) -> &Image {
         &self.images.list[IMAGE]
@@ -140,6 +177,9 @@ impl Sleepers {
         self.images.n_walks
     }
 }
+
+/// How the files of libraries begin whose functions lock and unlock.
+const LOCKING: &[&str] = &["libc.so", "libc-", "libpthread", "libondeck_pthread", "ld-musl"];
 
 /// The only one.
 const IMAGE: usize = 0;

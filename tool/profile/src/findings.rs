@@ -21,7 +21,7 @@ use crate::profile::{Condition, Profile, Stuck};
 use crate::words::FROM_KERNEL;
 use crate::wrappers::Tops;
 pub(crate) use classify::parts;
-use classify::{CauseShare, HiddenWait, StuckTogether};
+use classify::{AwakeTime, CauseShare, HiddenWait, StuckTogether};
 pub(crate) use word::lock_order;
 
 /// What a profile comes to.
@@ -67,6 +67,8 @@ enum Kind<'p> {
     UnknownHolder,
     /// Waiting for what is not recorded.
     Hidden(HiddenWait),
+    /// Locks cost CPU time while nobody sleeps.
+    Awake(AwakeTime),
     /// Locks that are taken in both orders.
     Order,
     /// No single lock matters.
@@ -105,7 +107,7 @@ pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Strin
 impl Finding<'_> {
     /// Whether it is about what was waited for.
     fn is_waited_for(&self) -> bool {
-        self.is_of_a_lock() || matches!(self.kind, Kind::Hidden(_) | Kind::Tries { .. })
+        self.is_of_a_lock() || matches!(self.kind, Kind::Hidden(_) | Kind::Awake(_) | Kind::Tries { .. })
     }
 
     /// Whether it says why a lock was waited for.

@@ -489,7 +489,8 @@ pub struct ThreadTime {
     pub on: Option<WaitObject>,
     /// The system call in which they slept, of [`Doing::Sleeping`]; empty if in none.
     pub call: String,
-    /// Where they slept, as an index in [`Profile::stacks`], if that is known.
+    /// Where they slept, as an index in [`Profile::stacks`], if that is known; of [`Doing::Spinning`], and of [`Doing::Running`] in
+    /// libraries that have locks, where they ran.
     pub stack: Option<u32>,
     /// How long, in ns, all together.
     pub ns: f64,
@@ -501,6 +502,8 @@ pub struct ThreadTime {
 pub enum Doing {
     /// It runs.
     Running,
+    /// It runs in a loop in which it only waits, as for a spin lock.
+    Spinning,
     /// It could run, and has no core.
     NoCore,
     /// A recorded wait.

@@ -14,6 +14,10 @@ use ondeck_kit::wording::{duration_ns, list, percent};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TimeKind {
     Running,
+    /// In calls that lock or unlock and do not sleep.
+    LockCalls,
+    /// In loops that only wait.
+    Spinning,
     NoCore,
     /// Waiting for recorded locks.
     Locks,
@@ -34,6 +38,8 @@ impl TimeKind {
     fn words(self, profile: &Profile) -> &'static str {
         match self {
             TimeKind::Running => "on a core",
+            TimeKind::LockCalls => "on a core in lock calls",
+            TimeKind::Spinning => "on a core in loops that wait",
             TimeKind::NoCore => "ready without a core",
             TimeKind::Locks if is_from_outside(profile) => "waiting for locks",
             TimeKind::Locks => "waiting for recorded locks",
@@ -59,7 +65,9 @@ const FILE_LOCKS: &str = "flock fcntl";
 pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> TimeKind {
     let is_in = |calls: &str| calls.split_whitespace().any(|call| call == time.call);
     match time.doing {
+        Doing::Running if time.stack.is_some_and(|stack| only_locks(tops, stack)) => TimeKind::LockCalls,
         Doing::Running => TimeKind::Running,
+        Doing::Spinning => TimeKind::Spinning,
         Doing::NoCore => TimeKind::NoCore,
         Doing::Recorded => match time.on {
             Some(WaitObject::Lock(_)) => TimeKind::Locks,
@@ -74,6 +82,10 @@ pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> TimeKin
         Doing::Sleeping if time.call == "futex" => of_futex(profile, tops, time.stack),
         Doing::Sleeping => TimeKind::Calls,
     }
+}
+
+fn only_locks(tops: &Tops, stack: u32) -> bool {
+    tops.stack(stack).all(|frame| tops.is_wrapper(frame))
 }
 
 fn is_once(profile: &Profile, condition: u32) -> bool {
@@ -114,6 +126,12 @@ pub(crate) fn busy_ns(profile: &Profile, tops: &Tops) -> f64 {
     parts(profile, tops).into_iter().filter(|(kind, _)| !is_idle(*kind)).map(|(_, ns)| ns).sum()
 }
 
+/// The time that threads ran, whatever they did.
+pub(crate) fn ran_ns(profile: &Profile) -> f64 {
+    let runs = |time: &&ThreadTime| matches!(time.doing, Doing::Running | Doing::Spinning);
+    profile.times.iter().filter(runs).map(|time| time.ns).sum()
+}
+
 /// All parts in one sentence; `None` where nobody has looked.
 pub(crate) fn sentence(profile: &Profile, tops: &Tops) -> Option<String> {
     /// Less is not worth a word.
@@ -143,9 +161,9 @@ pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
         text += &format!(" What they waited for is not known in {} of the time they were busy.", percent(unknown));
     }
     // One that spins takes a core.
-    let runs = of(TimeKind::Running) >= WORTH_A_SENTENCE * cores_ns(profile);
-    if runs && of(TimeKind::Running) + of(TimeKind::NoCore) >= MOSTLY * busy_ns {
-        text += " A spin lock of its own would look like computing.";
+    let ran_ns = ran_ns(profile);
+    if ran_ns >= WORTH_A_SENTENCE * cores_ns(profile) && ran_ns + of(TimeKind::NoCore) >= MOSTLY * busy_ns {
+        text += " A spin lock of its own may look like computing.";
     }
     text
 }
@@ -160,11 +178,9 @@ pub(crate) fn cores_ns(profile: &Profile) -> f64 {
 /// would be left that it is all error.
 pub(crate) fn bound(profile: &Profile, tops: &Tops, waits_ns: f64, held_ns: f64) -> Option<f64> {
     let busy_ns = busy_ns(profile, tops);
-    let running = parts(profile, tops).into_iter().find(|(kind, _)| *kind == TimeKind::Running);
-    let running_ns = running.map_or(0.0, |(_, ns)| ns);
     let left = |ns: f64, lost_ns: f64| Some(ns - lost_ns).filter(|left| *left > LEAST_LEFT * ns);
     let of_waits = busy_ns / left(busy_ns, waits_ns + held_ns)?;
-    let of_cores = cores_ns(profile) / left(running_ns, held_ns)?;
+    let of_cores = cores_ns(profile) / left(ran_ns(profile), held_ns)?;
     Some(of_waits.min(of_cores).max(1.0))
 }
 
@@ -195,7 +211,7 @@ mod tests {
         let expected = "The time of all threads, 10.0 s: 60 % on a core, 20 % waiting for work, 10 % ready without a core, 5.0 % \
             waiting for locks of files and 5.0 % in system calls that take time.";
         assert_eq!(told, expected);
-        let expected = " The time of its threads: 60 % on a core and 20 % waiting for work. A spin lock of its own would look \
+        let expected = " The time of its threads: 60 % on a core and 20 % waiting for work. A spin lock of its own may look \
             like computing.";
         assert_eq!(rests_on(&profile, &tops), expected);
         let idle = Profile { times: vec![time(Doing::Running, "", 0.1)], ..profile.clone() };

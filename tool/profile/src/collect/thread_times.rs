@@ -6,13 +6,16 @@
 //! waits. So the time that a thread slept is split as the looks are that found it asleep. Each counts as much as the time
 //! since the look before it.
 //!
+//! Where a thread runs, the kernel tells of those that run for long at a time ([`Sampler`]): then a loop that only waits, as of a spin
+//! lock, does not look like computing, nor does what lock and unlock calls take.
+//!
 //! Looks take a hundredth of one core's time ([`LOOKS_TAKE`]): the more threads, the fewer looks. A thread that has not run
 //! since the last look still sleeps there, and is not asked again.
 
 use super::holders::{Activity, Thread};
 use crate::profile::{Doing, ThreadTime};
 use ondeck_futex::process::threads;
-use ondeck_futex::{Image, Sleepers, futex_of, in_time};
+use ondeck_futex::{Image, RunningPlace, SAMPLE_NS, Sampler, Sleepers, futex_of, in_time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -21,11 +24,15 @@ use std::time::{Duration, Instant};
 const LOOKS_TAKE: u32 = 100;
 /// Between two looks at least.
 const GAP: Duration = Duration::from_millis(9);
+/// A thread that runs for so many ns at a time, in the mean, is asked where.
+const LONG_AT_A_TIME_NS: u64 = 200_000;
 
 /// What a thread spends time with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Spending {
     Running,
+    /// It runs where that has to do with locks.
+    RunningAt(RunningPlace),
     NoCore,
     /// A recorded wait, at that address and of that kind ([`ondeck_record::layout::kind`]).
     Recorded(u64, u32),
@@ -77,6 +84,9 @@ struct Watched {
     futex: Option<u64>,
     /// How much time the looks stand for that found it asleep.
     asleep: Times,
+    /// Where it runs, while it runs for long at a time; and how much of that has to do with locks.
+    sampler: Option<Sampler>,
+    awake: Times,
 }
 
 /// A thread that slept for a futex at the last look.
@@ -142,6 +152,7 @@ impl ThreadTimes {
             if let Some(sleeper) = self.look_at(thread) {
                 sleepers.push(sleeper);
             }
+            self.sample(thread);
         }
         // Who began to wait meanwhile is in one of both lists.
         let later = if sleepers.is_empty() { Vec::new() } else { recorded() };
@@ -180,6 +191,8 @@ impl ThreadTimes {
                     slept: None,
                     futex: None,
                     asleep: Times::new(),
+                    sampler: None,
+                    awake: Times::new(),
                 })
             }
         };
@@ -192,6 +205,28 @@ impl ThreadTimes {
         *watched.asleep.entry(spending).or_default() += weight;
         watched.slept = slept;
         None
+    }
+
+    /// Where a thread has run since the last look. Who is switched often is not asked: each time would cost it some part of a us.
+    fn sample(&mut self, thread: u32) {
+        let Some(watched) = self.threads.get_mut(&thread) else { return };
+        let Watched { before, last, .. } = *watched;
+        let ran = last.ran.saturating_sub(before.ran);
+        let is_long = ran >= LONG_AT_A_TIME_NS * last.turns.saturating_sub(before.turns);
+        let had_sampler = watched.sampler.take();
+        if ran == 0 {
+            watched.sampler = had_sampler;
+        } else if is_long {
+            let pid = self.pid;
+            watched.sampler = had_sampler.or_else(|| Sampler::of(thread).ok());
+            let stacks = self.stacks.get_or_insert_with(|| Sleepers::new(pid));
+            let awake = &mut watched.awake;
+            let mut add = |address| {
+                let Some(place) = stacks.running(address) else { return };
+                *awake.entry(Spending::RunningAt(place)).or_default() += SAMPLE_NS as f64;
+            };
+            watched.sampler.iter_mut().for_each(|sampler| sampler.take(&mut add));
+        }
     }
 
     fn stack(&mut self, sleeper: &Sleeper) -> Option<u32> {
@@ -249,6 +284,8 @@ impl ThreadTimes {
         spent.iter().map(move |(spending, ns)| {
             let (doing, call) = match *spending {
                 Spending::Running => (Doing::Running, None),
+                Spending::RunningAt(place) if place.waits => (Doing::Spinning, None),
+                Spending::RunningAt(_) => (Doing::Running, None),
                 Spending::NoCore => (Doing::NoCore, None),
                 Spending::Recorded(..) => (Doing::Recorded, None),
                 Spending::Sleeping(call, _) => (Doing::Sleeping, call),
@@ -298,7 +335,12 @@ impl Watched {
         let delayed = (last.delayed.saturating_sub(first.delayed) as f64).min(life - ran);
         let asleep = life - ran - delayed;
         let whole: f64 = seen.values().sum();
-        let mut times = Times::from([(Spending::Running, ran), (Spending::NoCore, delayed)]);
+        let awake = std::mem::take(&mut self.awake);
+        // They are samples, and may be some more than what it ran.
+        let share = (ran / awake.values().sum::<f64>()).min(1.0);
+        let mut times: Times = awake.into_iter().map(|(spending, ns)| (spending, ns * share)).collect();
+        let rest = ran - times.values().sum::<f64>();
+        times.extend([(Spending::Running, rest), (Spending::NoCore, delayed)]);
         match whole > 0.0 {
             true => times.extend(seen.into_iter().map(|(spending, weight)| (spending, weight / whole * asleep))),
             false => _ = times.insert(Spending::Unseen, asleep),
@@ -341,12 +383,17 @@ mod tests {
         let (futex, read) = (Spending::Sleeping(Some(202), 1), Spending::Sleeping(Some(0), 0));
         let asleep = Times::from([(futex, 3.0), (read, 1.0)]);
         let (first, last) = (told(start, 0, 100, 10, 1), told(start, 1000, 500, 110, 9));
-        let mut watched = Watched { files: None, first, last, before: first, slept: None, futex: None, asleep };
-        let expected = [(Spending::Running, 400.0), (Spending::NoCore, 100.0), (read, 125.0), (futex, 375.0)];
+        let spins = Spending::RunningAt(RunningPlace { stack: 2, waits: true });
+        let awake = Times::from([(spins, 300.0)]);
+        let mut watched =
+            Watched { files: None, first, last, before: first, slept: None, futex: None, asleep, sampler: None, awake };
+        let expected =
+            [(Spending::Running, 100.0), (spins, 300.0), (Spending::NoCore, 100.0), (read, 125.0), (futex, 375.0)];
         assert_eq!(watched.settle(), Times::from(expected));
         assert_eq!(watched.settle(), Times::new(), "it begins anew");
         watched.last = told(start, 2000, 600, 110, 9);
-        assert_eq!(watched.settle(), Times::from([(Spending::Running, 100.0), (Spending::Unseen, 900.0)]));
+        watched.awake = Times::from([(spins, 1000.0)]);
+        assert_eq!(watched.settle(), Times::from([(spins, 100.0), (Spending::Unseen, 900.0)]), "no more than it ran");
     }
 
     #[test]

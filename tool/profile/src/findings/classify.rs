@@ -1,5 +1,6 @@
 //! The first pass: what was seen, as values. It has no sentences, and decides nothing about what is said.
 
+mod awake;
 mod causes;
 mod hangs;
 mod hidden;
@@ -11,6 +12,7 @@ use crate::rules::{HERD, OF_CORES, OF_LOCKS, ONE_EVENT, QUIET, SEVERAL, WOKEN_NS
 use crate::thread_time::cores_ns;
 use crate::words::{FROM_KERNEL, FROM_LOOKS, GIL, share, waited};
 use crate::wrappers::Tops;
+pub(super) use awake::AwakeTime;
 pub(crate) use causes::parts;
 pub(super) use causes::{CauseKind, CauseShare, Chain, ChainEnd};
 pub(super) use hangs::StuckTogether;
@@ -39,6 +41,11 @@ pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
     let of_hidden =
         |wait: HiddenWait| Finding { locks: Vec::new(), share: wait.share, ns: wait.ns, kind: Kind::Hidden(wait) };
     seen.extend(hidden.into_iter().map(of_hidden));
+    let of_awake = |time: AwakeTime| {
+        let locks = time.lock.into_iter().collect();
+        Finding { locks, share: time.share, ns: time.ns, kind: Kind::Awake(time) }
+    };
+    seen.extend(awake::awake(profile, tops).map(of_awake));
     seen.extend(tries(profile));
     seen
 }

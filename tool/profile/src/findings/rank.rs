@@ -10,7 +10,7 @@ const fn place(kind: &Kind<'_>) -> u32 {
         Kind::Deadlock(_) | Kind::HeldUp(_) => 0,
         Kind::Herd(_) => 1,
         Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder => 2,
-        Kind::Hidden(_) | Kind::Tries { .. } => 2,
+        Kind::Hidden(_) | Kind::Awake(_) | Kind::Tries { .. } => 2,
         Kind::Order | Kind::NoLock => 3,
         Kind::Idle(_) => 4,
         Kind::Wait(_) => 5,

@@ -96,6 +96,7 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
         ),
         Kind::UnknownHolder => causes::unknown_holder(profile, lock()),
         Kind::Hidden(wait) => hidden::sentence(profile, tops, wait),
+        Kind::Awake(time) => hidden::awake(profile, tops, time),
         Kind::Order => lock_order::verdict(profile, tops),
         Kind::NoLock => without_a_lock(profile, tops, finding.share),
         Kind::Idle(idle) => others::idle(profile, tops, idle),

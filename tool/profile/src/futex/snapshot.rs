@@ -7,7 +7,7 @@ use crate::collect::Run;
 use crate::collect::thread_times::{Spending, ThreadTimes};
 use crate::profile::{Process, ProcessEnd, ThreadTime};
 use crate::symbols::{Module, Source};
-use ondeck_futex::{Image, Tracer, Wait, in_time};
+use ondeck_futex::{Image, RunningPlace, Tracer, Wait, in_time};
 use std::collections::HashMap;
 
 /// What was told until an instant. It needs no tracer any more, so that [`Namer`](super::Namer) can make a profile of it
@@ -103,7 +103,7 @@ impl FutexSnapshot {
     fn add_times<'t>(&mut self, all: impl Iterator<Item = &'t ThreadTimes>, seen: u32, is_recent: bool) {
         let times = all.enumerate().flat_map(|(image, times)| times.told(is_recent, image as u32));
         let numbered = times.map(|(time, spending)| match spending {
-            Spending::Sleeping(_, stack) => (time, Some(stack | seen)),
+            Spending::Sleeping(_, stack) | Spending::RunningAt(RunningPlace { stack, .. }) => (time, Some(stack | seen)),
             _ => (time, None),
         });
         self.times = numbered.collect();

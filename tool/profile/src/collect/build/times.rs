@@ -2,6 +2,7 @@
 
 use super::{Builder, Image, SampleRange};
 use crate::collect::thread_times::Spending;
+use ondeck_futex::RunningPlace;
 
 impl Builder<'_> {
     /// What the threads of a recording spent their time with.
@@ -10,7 +11,9 @@ impl Builder<'_> {
         for (mut time, spending) in times.told(matches!(self.since, SampleRange::Snapshot(_)), image.process) {
             match spending {
                 Spending::Recorded(address, _) => time.on = Some(self.addressed(image.process, address)),
-                Spending::Sleeping(_, stack) => time.stack = self.seen(image, &times.addresses(stack)),
+                Spending::Sleeping(_, stack) | Spending::RunningAt(RunningPlace { stack, .. }) => {
+                    time.stack = self.seen(image, &times.addresses(stack));
+                }
                 _ => {}
             }
             self.times.push(time);

@@ -128,3 +128,31 @@ fn tries_are_told_by_the_time_that_they_take() {
     );
     assert!(!verdict(20_000.0).contains("Instead"));
 }
+
+#[test]
+fn what_locks_cost_without_sleep_is_told() {
+    let time = |doing, stack, ms: f64| ThreadTime { doing, stack, ns: ms * 1e6, ..ThreadTime::default() };
+    let spins = |ms| {
+        let times = vec![time(Doing::Spinning, Some(1), ms), time(Doing::Running, None, 1000.0)];
+        findings(&Profile { times, ..program() }).verdict
+    };
+    assert_eq!(
+        spins(1000.0),
+        "Threads spend 50 % of their CPU time in a loop that only waits, as for a spin lock, in `f1` (a.c:11). Who lets them wait \
+         is not known. Wait for a mutex instead, or hold what they wait for for less."
+    );
+    assert!(spins(30.0).starts_with("No lock calls were seen"), "{}", spins(30.0));
+    // Calls that lock, of two threads that run at once; beside others they do not matter so soon.
+    let mut profile = Profile { seconds: 1.0, ..hidden("pthread_rwlock_rdlock", 0.0, 500.0) };
+    profile.times = vec![time(Doing::Running, Some(9), 800.0), time(Doing::Running, None, 1000.0)];
+    profile.stacks[9] = vec![10];
+    profile.locks = vec![Lock { acquisitions: 4e6, ..lock("table", &[], &[]) }];
+    let verdict = findings(&profile).verdict;
+    assert!(verdict.starts_with("Threads spend 44 % of their CPU time in calls that lock and unlock"), "{verdict}");
+    assert!(verdict.contains("`table` is taken most, 4.00 M times a second"), "{verdict}");
+    profile.seconds = 4.0;
+    assert!(findings(&profile).verdict.starts_with("No lock "), "one thread alone");
+    profile.seconds = 1.0;
+    profile.times[1].ns = 3e9;
+    assert!(findings(&profile).verdict.starts_with("No lock "), "less than a third");
+}

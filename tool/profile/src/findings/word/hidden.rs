@@ -1,11 +1,11 @@
-//! Sentences about locks that are not recorded.
+//! Sentences about locks that are not recorded, and about time in which nobody sleeps.
 
-use super::{named, quoted_name};
-use crate::findings::classify::HiddenWait;
+use super::{lock_name, named, quoted_name};
+use crate::findings::classify::{AwakeTime, HiddenWait};
 use crate::libraries;
 use crate::profile::Profile;
 use crate::wrappers::Tops;
-use ondeck_kit::wording::percent;
+use ondeck_kit::wording::{percent, whole_of};
 
 pub(super) fn sentence(profile: &Profile, tops: &Tops, wait: &HiddenWait) -> String {
     let by = wait.caller.map_or(String::new(), |caller| format!(", most in {}", named(profile, tops, caller)));
@@ -26,4 +26,24 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, wait: &HiddenWait) -> Str
             "{share} waiting for a lock inside of {inside}{by}. It is none that is recorded, so who holds it is not known."
         ),
     }
+}
+
+pub(super) fn awake(profile: &Profile, tops: &Tops, time: &AwakeTime) -> String {
+    let share = format!("Threads spend {} of their CPU time in", percent(time.share));
+    if let Some(frame) = time.spins_in {
+        return format!(
+            "{share} a loop that only waits, as for a spin lock, in {}. Who lets them wait is not known. Wait for a mutex \
+             instead, or hold what they wait for for less.",
+            named(profile, tops, frame)
+        );
+    }
+    let lock = time.lock.map_or(String::new(), |lock| {
+        let lock = &profile.locks[lock];
+        let a_second = whole_of((lock.acquisitions / profile.seconds).round(), "time");
+        format!(" {} is taken most, {a_second} a second.", lock_name(lock))
+    });
+    format!(
+        "{share} calls that lock and unlock, and hardly wait there.{lock} Take it less often. If several threads share it, its \
+         memory goes from core to core each time: let each have its own."
+    )
 }

@@ -1,0 +1,101 @@
+//! Where a thread runs: the address of its instruction, told by the kernel each 2 ms of its time on a core.
+//!
+//! Whoever may trace the thread may ask, unless the kernel refuses it to all but root (`perf_event_paranoid` above 2). What the
+//! thread does inside of the kernel is left out. The thread pays some us for each address, and some part of one for each time
+//! that it is given a core: who is switched often should not be asked.
+
+use crate::ring::Ring;
+use perf_event_open_sys as sys;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use sys::bindings::{
+    PERF_COUNT_SW_TASK_CLOCK, PERF_RECORD_SAMPLE, PERF_SAMPLE_IP, PERF_TYPE_SOFTWARE, perf_event_attr,
+};
+
+/// The time on a core between two addresses, in ns. None of a program's own periods is likely to be a multiple of it.
+pub const SAMPLE_NS: u64 = 1_999_993;
+
+/// Addresses at which one thread runs.
+pub struct Sampler {
+    ring: Ring,
+    _event: OwnedFd,
+}
+
+impl std::fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sampler")
+    }
+}
+
+impl Sampler {
+    /// One page of the kernel's memory, which is full after half a second on a core.
+    const BYTES: usize = 4096;
+
+    /// For a thread, from now on.
+    ///
+    /// # Errors
+    /// Why the kernel does not tell.
+    pub fn of(thread: u32) -> io::Result<Sampler> {
+        let mut attr = perf_event_attr::default();
+        attr.type_ = PERF_TYPE_SOFTWARE;
+        attr.size = size_of::<perf_event_attr>() as u32;
+        attr.config = PERF_COUNT_SW_TASK_CLOCK.into();
+        attr.sample_type = PERF_SAMPLE_IP.into();
+        attr.__bindgen_anon_1.sample_period = SAMPLE_NS;
+        attr.set_exclude_kernel(1);
+        attr.set_exclude_hv(1);
+        let flags = sys::bindings::PERF_FLAG_FD_CLOEXEC.into();
+        // SAFETY: attributes that say how long they are; the kernel keeps no pointer to them.
+        let fd = unsafe { sys::perf_event_open(&raw mut attr, thread as libc::pid_t, -1, -1, flags) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a file that was opened just now, and is nobody else's.
+        let event = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Sampler { ring: Ring::map(&event, Self::BYTES)?, _event: event })
+    }
+
+    /// Shows the addresses since the last call.
+    pub fn take(&mut self, mut each: impl FnMut(u64)) {
+        let (from, to) = self.ring.places();
+        self.ring.read(from, to, |kind, _, body| {
+            if let (PERF_RECORD_SAMPLE, Some(address)) = (kind, body.first_chunk()) {
+                each(u64::from_ne_bytes(*address));
+            }
+        });
+        self.ring.give_back(to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[inline(never)]
+    fn computes_here() {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(100) {
+            (0..10_000).for_each(|n| _ = std::hint::black_box(n));
+        }
+    }
+
+    #[test]
+    fn a_thread_is_found_where_it_runs() {
+        // SAFETY: always may be called.
+        let thread = unsafe { libc::gettid() } as u32;
+        let mut sampler = match Sampler::of(thread) {
+            Ok(sampler) => sampler,
+            Err(error) => return assert_eq!(error.raw_os_error(), Some(libc::EACCES), "{error}"),
+        };
+        computes_here();
+        let (mut n, mut n_here) = (0, 0);
+        let here = computes_here as *const () as u64;
+        sampler.take(|address| (n, n_here) = (n + 1, n_here + u32::from((here..here + 4000).contains(&address))));
+        // The rest is in what it calls. Some of the time is the kernel's, or that of others.
+        assert!((5..=60).contains(&n) && n_here > 0, "{n_here} of {n}");
+        let mut n_left = 0;
+        sampler.take(|_| n_left += 1);
+        assert!(n_left <= 2, "each is told once: {n_left}");
+    }
+}
