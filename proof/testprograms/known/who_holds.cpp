@@ -176,12 +176,33 @@ static void wrapped(int, long)
     usleep(50);
 }
 
+// merge. Others wait for its spin lock in a loop, while nobody waits for the mutex.
+static std::atomic_flag merging = ATOMIC_FLAG_INIT;
+static std::mutex totals;
+APART static void merge()
+{
+    while (merging.test_and_set(std::memory_order_acquire)) {
+    }
+    computes(300);
+    merging.clear(std::memory_order_release);
+    END;
+}
+static void spins(int thread, long)
+{
+    if (thread > 1)
+        return (void)usleep(1000);
+    merge();
+    std::lock_guard guard(totals);
+    n++;
+}
+
 int main(int, char **arguments)
 {
     struct {
         const char *name;
         void (*act)(int, long);
-    } cases[] = {{"tasks", tasks}, {"closures", closures}, {"futures", futures}, {"wrapped", wrapped}};
+    } cases[] = {{"tasks", tasks}, {"closures", closures}, {"futures", futures}, {"wrapped", wrapped},
+                 {"spins", spins}};
     database = open_database();
     for (auto &one : cases) {
         if (strcmp(one.name, arguments[1]) != 0)

@@ -149,7 +149,7 @@ fn what_locks_cost_without_sleep_is_told() {
     profile.locks = vec![Lock { acquisitions: 4e6, ..lock("table", &[], &[]) }];
     let verdict = findings(&profile).verdict;
     assert!(verdict.starts_with("Threads spend 44 % of their CPU time in calls that lock and unlock"), "{verdict}");
-    assert!(verdict.contains("`table` is taken most, 4.00 M times a second"), "{verdict}");
+    assert!(verdict.contains("Taken most: `table`, 4.00 M times a second"), "{verdict}");
     profile.seconds = 4.0;
     assert!(findings(&profile).verdict.starts_with("No lock "), "one thread alone");
     profile.seconds = 1.0;

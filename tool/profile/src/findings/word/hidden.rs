@@ -40,7 +40,7 @@ pub(super) fn awake(profile: &Profile, tops: &Tops, time: &AwakeTime) -> String 
     let lock = time.lock.map_or(String::new(), |lock| {
         let lock = &profile.locks[lock];
         let a_second = whole_of((lock.acquisitions / profile.seconds).round(), "time");
-        format!(" {} is taken most, {a_second} a second.", lock_name(lock))
+        format!(" Taken most: {}, {a_second} a second.", lock_name(lock))
     });
     format!(
         "{share} calls that lock and unlock, and hardly wait there.{lock} Take it less often. If several threads share it, its \
