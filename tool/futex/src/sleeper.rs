@@ -156,7 +156,10 @@ impl Sleepers {
 
     fn find_running(&mut self, address: u64) -> Option<RunningPlace> {
         let module = self.image().module(address)?;
-        let has_locks = module.path.file_name().is_some_and(|name| LOCKING.iter().any(|begin| name.as_encoded_bytes().starts_with(begin.as_bytes())));
+        let has_locks = module
+            .path
+            .file_name()
+            .is_some_and(|name| LOCKING.iter().any(|begin| name.as_encoded_bytes().starts_with(begin.as_bytes())));
         let waits = !has_locks && waiting_loop::is_there(self.pid, address);
         // A stack has addresses behind instructions.
         (has_locks || waits).then(|| RunningPlace { stack: self.images.lone_stack(IMAGE, address + 1), waits })

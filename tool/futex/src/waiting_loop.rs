@@ -35,7 +35,9 @@ fn is_waiting(code: &[u8], start: u64, address: u64) -> bool {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
+    use iced_x86::{
+        Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
+    };
     use std::collections::BTreeSet;
 
     /// The instructions from an address on.
@@ -83,7 +85,8 @@ mod x86 {
         let Some(uses) = uses(body, &mut info) else { return false };
         let changed = changed(body, &mut info);
         let is_same = |register: &Register| !changed.contains(register);
-        let is_one = uses.places.len() <= 1 && uses.places.iter().all(|(base, index, _)| is_same(base) && is_same(index));
+        let is_one =
+            uses.places.len() <= 1 && uses.places.iter().all(|(base, index, _)| is_same(base) && is_same(index));
         let only_looks = uses.n_looks == 1 && body.len() <= SHORT;
         is_one && uses.tried.iter().all(is_same) && (uses.pauses || only_looks)
     }
@@ -99,7 +102,11 @@ mod x86 {
             let memory = info.info(instruction).used_memory().iter();
             for memory in memory.filter(|memory| memory.access() != OpAccess::NoMemAccess) {
                 uses.n_looks += 1;
-                uses.places.insert((memory.base().full_register(), memory.index().full_register(), memory.displacement()));
+                uses.places.insert((
+                    memory.base().full_register(),
+                    memory.index().full_register(),
+                    memory.displacement(),
+                ));
                 let reads_only = matches!(memory.access(), OpAccess::Read | OpAccess::CondRead);
                 match (reads_only, swaps(instruction)) {
                     (true, _) => {}
@@ -133,7 +140,8 @@ mod x86 {
 
     /// Whether what it writes does not depend on memory, or on a register with another value each time.
     fn is_constant(instruction: &Instruction, changed: &BTreeSet<Register>) -> bool {
-        let is_zero = instruction.mnemonic() == Mnemonic::Xor && instruction.op0_register() == instruction.op1_register();
+        let is_zero =
+            instruction.mnemonic() == Mnemonic::Xor && instruction.op0_register() == instruction.op1_register();
         let from = match instruction.op1_kind() {
             OpKind::Register => Some(instruction.op1_register().full_register()),
             OpKind::Memory => return false,
@@ -253,7 +261,8 @@ mod tests {
             (ondeck_backs_off, 3, "backs off"),
             (ondeck_computes, 0, "computes"),
         ];
-        let ends = all.iter().skip(1).map(|(function, ..)| *function).chain([ondeck_loops_end as unsafe extern "C" fn()]);
+        let ends =
+            all.iter().skip(1).map(|(function, ..)| *function).chain([ondeck_loops_end as unsafe extern "C" fn()]);
         for ((function, expected, name), end) in all.iter().zip(ends) {
             assert_eq!(n_waiting(*function, end), *expected, "{name}");
         }

@@ -167,18 +167,24 @@ fn named(profile: &Profile, tops: &Tops, frame: u32) -> String {
     format!("{}{place}", quoted_name(name))
 }
 
+/// What is known of who called a function that has no name.
+fn called_by(tops: &Tops, caller: Option<u32>) -> String {
+    caller.map_or(String::new(), |caller| format!(" (called by {})", quoted_name(tops.brief(caller))))
+}
+
 /// The function with the most of the sites, by their stacks without frames that only lock.
 fn heaviest(profile: &Profile, tops: &Tops, sites: &[Site], amount: impl Fn(&Site) -> f64) -> Option<String> {
-    let mut sums: BTreeMap<&str, (f64, f64, u32)> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, (f64, f64, Site)> = BTreeMap::new();
     for site in sites {
         let (Some(frame), amount) = (tops.top(site.stack), amount(site)) else { continue };
-        let (sum, most, place) = sums.entry(tops.brief(frame)).or_insert((0.0, 0.0, frame));
+        let (sum, most, place) = sums.entry(tops.brief(frame)).or_insert((0.0, 0.0, *site));
         *sum += amount;
         if amount > *most {
-            (*most, *place) = (amount, frame);
+            (*most, *place) = (amount, *site);
         }
     }
     // The first by name of those that are alike, so that it is the same each time.
-    let (_, (sum, _, frame)) = sums.into_iter().rev().max_by(|one, other| one.1.0.total_cmp(&other.1.0))?;
-    (sum > 0.0).then(|| named(profile, tops, frame))
+    let (_, (sum, _, site)) = sums.into_iter().rev().max_by(|one, other| one.1.0.total_cmp(&other.1.0))?;
+    let frame = tops.top(site.stack).filter(|_| sum > 0.0)?;
+    Some(named(profile, tops, frame) + &called_by(tops, tops.known_caller(site.stack)))
 }

@@ -103,7 +103,9 @@ impl FutexSnapshot {
     fn add_times<'t>(&mut self, all: impl Iterator<Item = &'t ThreadTimes>, seen: u32, is_recent: bool) {
         let times = all.enumerate().flat_map(|(image, times)| times.told(is_recent, image as u32));
         let numbered = times.map(|(time, spending)| match spending {
-            Spending::Sleeping(_, stack) | Spending::RunningAt(RunningPlace { stack, .. }) => (time, Some(stack | seen)),
+            Spending::Sleeping(_, stack) | Spending::RunningAt(RunningPlace { stack, .. }) => {
+                (time, Some(stack | seen))
+            }
             _ => (time, None),
         });
         self.times = numbered.collect();

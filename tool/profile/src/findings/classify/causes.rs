@@ -46,6 +46,8 @@ pub(in crate::findings) struct CauseShare {
     pub(in crate::findings) what: CauseKind,
     /// The frame of the function that holds it, by its index in [`Profile::frames`].
     pub(in crate::findings) frame: Option<u32>,
+    /// A function around that one, if it has no name.
+    pub(in crate::findings) caller: Option<u32>,
     pub(in crate::findings) call: String,
     /// What it sleeps for there, of a futex call.
     pub(in crate::findings) awaited: String,
@@ -149,6 +151,7 @@ pub(super) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Cause
             tries: can_be_tried,
             what,
             frame: frame.filter(|_| has_function),
+            caller: cause.stack.and_then(|stack| tops.known_caller(stack)),
             call: cause.call.clone(),
             awaited: awaited.to_owned(),
             ..CauseShare::default()

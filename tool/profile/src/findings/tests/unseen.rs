@@ -146,10 +146,16 @@ fn what_locks_cost_without_sleep_is_told() {
     let mut profile = Profile { seconds: 1.0, ..hidden("pthread_rwlock_rdlock", 0.0, 500.0) };
     profile.times = vec![time(Doing::Running, Some(9), 800.0), time(Doing::Running, None, 1000.0)];
     profile.stacks[9] = vec![10];
-    profile.locks = vec![Lock { acquisitions: 4e6, ..lock("table", &[], &[]) }];
+    let takers = vec![Site { stack: 2, count: 4e6, ns: 1.0 }];
+    profile.locks = vec![Lock { acquisitions: 4e6, takers, ..lock("table", &[], &[]) }];
     let verdict = findings(&profile).verdict;
     assert!(verdict.starts_with("Threads spend 44 % of their CPU time in calls that lock and unlock"), "{verdict}");
-    assert!(verdict.contains("Taken most: `table`, 4.00 M times a second"), "{verdict}");
+    assert!(verdict.contains("Taken most: `table`, 4.00 M times a second, most in `f2` (a.c:12)."), "{verdict}");
+    // A function without a name is told with one around it that has one.
+    profile.frames.push(Frame { function: "lib.so+0x12".to_owned(), module: "lib.so".to_owned(), ..Frame::default() });
+    profile.stacks[2] = vec![11, 2];
+    let verdict = findings(&profile).verdict;
+    assert!(verdict.contains("most in `lib.so+0x12` (called by `f2`)."), "{verdict}");
     profile.seconds = 4.0;
     assert!(findings(&profile).verdict.starts_with("No lock "), "one thread alone");
     profile.seconds = 1.0;

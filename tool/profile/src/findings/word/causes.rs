@@ -1,6 +1,6 @@
 //! The sentences about a lock: one for each cause.
 
-use super::{heaviest, lock_name, named, place};
+use super::{called_by, heaviest, lock_name, named, place};
 use crate::Lock;
 use crate::findings::classify::{CauseKind, CauseShare, Chain, ChainEnd, measures};
 use crate::names::base;
@@ -217,5 +217,5 @@ pub(super) fn unknown_holder(profile: &Profile, lock: &Lock) -> String {
 
 fn function(profile: &Profile, tops: &Tops, cause: &CauseShare) -> String {
     let known = cause.frame.filter(|frame| profile.frames[*frame as usize].function != UNKNOWN);
-    known.map_or("An unknown function".to_owned(), |frame| named(profile, tops, frame))
+    known.map_or("An unknown function".to_owned(), |frame| named(profile, tops, frame) + &called_by(tops, cause.caller))
 }

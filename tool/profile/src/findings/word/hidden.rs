@@ -1,6 +1,6 @@
 //! Sentences about locks that are not recorded, and about time in which nobody sleeps.
 
-use super::{lock_name, named, quoted_name};
+use super::{heaviest, lock_name, named, quoted_name};
 use crate::findings::classify::{AwakeTime, HiddenWait};
 use crate::libraries;
 use crate::profile::Profile;
@@ -40,7 +40,9 @@ pub(super) fn awake(profile: &Profile, tops: &Tops, time: &AwakeTime) -> String 
     let lock = time.lock.map_or(String::new(), |lock| {
         let lock = &profile.locks[lock];
         let a_second = whole_of((lock.acquisitions / profile.seconds).round(), "time");
-        format!(" Taken most: {}, {a_second} a second.", lock_name(lock))
+        let by = heaviest(profile, tops, &lock.takers, |site| site.count)
+            .map_or(String::new(), |by| format!(", most in {by}"));
+        format!(" Taken most: {}, {a_second} a second{by}.", lock_name(lock))
     });
     format!(
         "{share} calls that lock and unlock, and hardly wait there.{lock} Take it less often. If several threads share it, its \
