@@ -251,7 +251,7 @@ fn is_in(words: &str, word: &str) -> bool {
 /// Whether a word is of a lock: `mutex`, `rwlock`, `locker`, `unlock`.
 fn is_a_lock(word: &str) -> bool {
     let is_one = |end| word.ends_with(end);
-    is_in("critical cond condition latch semaphore guard", word)
+    is_in("barrier cond condition critical guard latch semaphore", word)
         || (is_one("mutex") || is_one("lock") || is_one("locker")) && !is_in("block clock deadlock", word)
 }
 
@@ -375,6 +375,7 @@ mod tests {
             ("g_rw_lock_reader_unlock", "libglib-2.0.so.0"),
             ("g_mutex_lock_slowpath", "libglib-2.0.so.0"),
             ("SDL_UnlockMutex", "libSDL2.so"),
+            ("parsec_barrier_wait", "app"),
             ("QMutexLocker::~QMutexLocker()", "app"),
             ("v8::base::ConditionVariable::Wait(v8::base::Mutex*)", "node"),
             (

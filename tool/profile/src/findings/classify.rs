@@ -98,10 +98,12 @@ fn herd(profile: &Profile) -> Option<&Condition> {
 }
 
 /// What threads waited for longest that is no lock, if that matters. An initialisation is as good as one, but which thread is at it
-/// is not recorded. Of most threads that wait for the others, nobody knows whether they should.
+/// is not recorded. Of most threads that wait for the others, nobody knows whether they should; one that waits once, as in a pool
+/// that has nothing to do, should.
 fn no_lock(profile: &Profile) -> Option<usize> {
     let kinds = [WaitKind::Once, WaitKind::Barrier, WaitKind::Semaphore, WaitKind::Condition];
-    let ones = profile.conditions.iter().enumerate().filter(|(_, one)| kinds.contains(&one.kind));
+    let is_idle = |one: &Condition| one.waits < ONE_EVENT && one.kind != WaitKind::Once;
+    let ones = profile.conditions.iter().enumerate().filter(|(_, one)| kinds.contains(&one.kind) && !is_idle(one));
     let (index, most) = ones.max_by(|one, other| one.1.wait_ns.total_cmp(&other.1.wait_ns))?;
     (most.wait_ns >= OF_CORES * cores_ns(profile)).then_some(index)
 }
