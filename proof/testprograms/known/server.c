@@ -2,7 +2,7 @@
 // With `forks`, each thread forks meanwhile, and the children lock too. With `sleeps` nobody locks, with `seldom` somebody each
 // second. With `child` all this is in a child that has not locked yet when it is told to end. With `leaves` the first thread ends
 // before the others. With `becomes` it becomes the same program, without arguments, when it is told to end for the first time. With
-// `workers` two children do all this, and their parent waits for them.
+// `workers` two children do all this, and their parent waits for them. With `long`, `rebuild` sleeps for 400 ms.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER, free_lock = PTHREAD_MUTEX_INITIALIZER;
 static long n_entries;
-static int forks, sleeps, seldom;
+static int forks, sleeps, seldom, lasts_us = 2000;
 
 __attribute__((noinline)) static void rebuild(void)
 {
     pthread_mutex_lock(&table);
-    usleep(2000);
+    usleep(lasts_us);
     n_entries++;
     pthread_mutex_unlock(&table);
 }
@@ -123,6 +123,8 @@ int main(int argc, char **argv)
         return parent_of_workers();
     forks = argc > 1 && strcmp(argv[1], "forks") == 0;
     sleeps = argc > 1 && strcmp(argv[1], "sleeps") == 0;
+    if (argc > 1 && strcmp(argv[1], "long") == 0)
+        lasts_us = 400000;
     seldom = argc > 1 && strcmp(argv[1], "seldom") == 0;
     int status = 0;
     if (argc > 1 && strcmp(argv[1], "child") == 0) {

@@ -232,6 +232,13 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) every: Option<std::time::Duration>,
 
+    /// Warn while threads wait for a lock for this long, such as 500ms, 2s or 1m
+    ///
+    /// A line on standard error says which lock it is, who has it and what that thread does. The stacks follow: where the holder
+    /// is, if it sleeps, and where a thread waits. Each such wait is told of once.
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub(crate) warn_after: Option<std::time::Duration>,
+
     /// Accepted for the sake of old command lines: nothing is simulated any more
     #[arg(long, hide = true)]
     pub(crate) no_prediction: bool,

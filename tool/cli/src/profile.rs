@@ -2,6 +2,7 @@
 
 mod directory;
 pub(crate) mod kernel;
+mod long_waits;
 pub(crate) mod meant;
 mod outputs;
 mod place;
@@ -15,6 +16,7 @@ mod signals;
 
 use crate::args::ProfileArgs;
 pub(crate) use directory::{Directory, directory};
+pub(crate) use long_waits::LongWaits;
 use ondeck_kit::exit::Exit;
 use ondeck_launch::{Refusal, prepare};
 use outputs::Outputs;
@@ -48,6 +50,7 @@ fn record(args: &ProfileArgs) -> Result<(), Exit> {
     let launch = args.recorder.launch(&args.command, directory.path());
     let command = prepare(&launch).map_err(|refusal| not_recorded(refusal, &args.command))?;
     let mut watched = RecordedProgram::start(command, &args.command, directory.path(), Purpose::Profile)?;
+    watched.long_waits = LongWaits::new(args.warn_after);
     let status = watched.watch(args.every, |collector, now| outputs.write_snapshot(collector.snapshot(now)));
     watched.collector.take(now_ns());
     // Names take a while. From here on nothing needs the directory, so nothing is left if a signal ends us.

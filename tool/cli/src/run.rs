@@ -17,6 +17,11 @@ pub(crate) fn run(args: &LaunchArgs) -> Result<(), Exit> {
                 "--label needs a file to write; accepted: ondeck run --stats FILE.prom --label shop=berlin -- PROGRAM";
             Err(Exit::Usage(what.to_owned()))
         }
+        (None, _) if args.stats.warn_after.is_some() => {
+            let what = "--warn-after needs --stats; accepted: ondeck run --stats FILE.prom --warn-after 2s -- PROGRAM, or \
+                ondeck profile --pid PID --warn-after 2s";
+            Err(Exit::Usage(what.to_owned()))
+        }
         (None, Some(_)) => {
             let what = "--every needs a file to write; accepted: ondeck run --stats FILE.prom --every 15s -- PROGRAM";
             Err(Exit::Usage(what.to_owned()))

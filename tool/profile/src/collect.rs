@@ -242,6 +242,16 @@ impl Collector {
         }
     }
 
+    /// The locks, by process and address, for which a thread has waited so long by the last [`take`](Self::take), and still does.
+    pub fn waited_for(&self, length: Duration) -> BTreeSet<(u32, u64)> {
+        let length = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        let open = self.recordings.iter().filter(|recording| !recording.is_closed);
+        let of = |recording: &Recording| {
+            recording.long_waits(length).map(|lock| (recording.contents.about().pid, lock)).collect::<Vec<_>>()
+        };
+        open.flat_map(of).collect()
+    }
+
     /// Looks at what all threads of the processes do. A process may record from two sources at once, and its threads are the same.
     fn look_at_threads(&mut self) {
         let mut seen = BTreeSet::new();

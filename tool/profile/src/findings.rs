@@ -17,7 +17,7 @@ mod rank;
 mod tests;
 mod word;
 
-use crate::profile::{Condition, Profile, Stuck};
+use crate::profile::{Condition, Profile, Stuck, WaitObject};
 use crate::words::FROM_KERNEL;
 use crate::wrappers::Tops;
 pub(crate) use classify::parts;
@@ -93,6 +93,31 @@ pub fn findings(profile: &Profile) -> Findings {
     let (verdict, command) = word::verdict(profile, &tops, &said);
     let stacks = said.iter().flat_map(|finding| word::stacks(profile, finding)).collect();
     Findings { verdict, command, locks, stacks, is_nothing: rank::is_nothing(&said) }
+}
+
+/// A lock that threads wait for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LongWait {
+    /// The process's number, and the lock's address there.
+    pub lock: (u32, u64),
+    /// In one line: who waits, for how long, who has the lock, and what that thread does.
+    pub verdict: String,
+    /// Stacks that belong to it, each with a line above it.
+    pub stacks: Vec<(String, u32)>,
+}
+
+/// The locks for which threads wait as the profile ends, for so many ns or longer.
+pub fn long_waits(profile: &Profile, ns: u64) -> Vec<LongWait> {
+    let tops = Tops::new(profile);
+    let all = classify::long_waits(profile, &tops, ns).into_iter();
+    let told = all.filter_map(|stuck| {
+        let WaitObject::Lock(index) = stuck.first.on else { return None };
+        let lock = &profile.locks[index as usize];
+        let pid = profile.processes.get(lock.process as usize)?.pid;
+        let (verdict, stacks) = word::long_wait(profile, &tops, &stuck);
+        Some(LongWait { lock: (pid, lock.address), verdict, stacks })
+    });
+    told.collect()
 }
 
 /// The sentences of a lock's causes, the largest first.

@@ -61,7 +61,7 @@ mod wrappers;
 
 pub use collect::{Collector, Run, is_alive};
 pub use compare::compare;
-pub use findings::{Findings, findings};
+pub use findings::{Findings, LongWait, findings, long_waits};
 pub use flamegraph::svg as flamegraph;
 pub use futex::{FutexCollector, FutexSnapshot, Namer};
 pub use group::grouped;
@@ -72,5 +72,5 @@ pub use profile::{
     ProcessEnd, Profile, Site, Spot, State, Stuck, ThreadTime, Timeline, VERSION, WaitKind, WaitObject,
 };
 pub use symbols::{Module, Symbols};
-pub use terminal::{SortColumn, sorted_table, table};
+pub use terminal::{SortColumn, long_wait, sorted_table, table};
 pub use wrappers::busiest;

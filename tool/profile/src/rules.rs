@@ -23,7 +23,7 @@ pub(crate) const LOST_EACH_NS: f64 = 1e6;
 /// ns between two looks at a holder. What it had no core for is measured from one look to the next. `crowd`.
 pub(crate) const LOOK_NS: u64 = 2_000_000;
 /// ns. Where a holder sleeps is found out, which takes a while, if others wait for so long. `stuck`.
-pub(crate) const SLEEPER_NS: u64 = 500_000_000;
+pub(crate) const SLEEPER_NS: u64 = 90_000_000;
 
 /// ns. Where all is known by looks at all threads, a hold whose looks are not so far apart may have been one of any length: only
 /// one or two have met it. `looked`, in the test `a_program_without_the_recorder_is_looked_at`.

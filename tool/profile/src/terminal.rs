@@ -1,6 +1,6 @@
 //! The list for the terminal: what to do, which locks were waited for longest, by whom, and who held them meanwhile.
 
-use crate::findings::{Findings, findings, lock_order, of_lock};
+use crate::findings::{Findings, LongWait, findings, lock_order, of_lock};
 use crate::names::{brief, lock_name, shown};
 use crate::profile::{Lock, LockKind, Profile, Site};
 use crate::thread_time;
@@ -219,6 +219,11 @@ fn orders(profile: &Profile, found: &Findings, width: usize) -> String {
         text += &format!("\n{}", wrap("", &format!("{n} more pairs or circles of locks: -o FILE.html has all"), width));
     }
     text
+}
+
+/// A wait that goes on, of [`long_waits`](crate::long_waits), with its stacks.
+pub fn long_wait(profile: &Profile, wait: &LongWait, width: usize) -> String {
+    wrap("", &format!("warning: {}", plain(&wait.verdict)), width) + &stacks(profile, &wait.stacks, width)
 }
 
 /// Stacks, each below its line.

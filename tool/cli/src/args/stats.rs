@@ -24,6 +24,12 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) every: Option<Duration>,
 
+    /// With --stats: warn while threads wait for a lock for this long, such as 500ms, 2s or 1m
+    ///
+    /// A line on standard error says which lock it is, who has it and what that thread does, with stacks.
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub(crate) warn_after: Option<Duration>,
+
     /// With --stats: add a label to each line of the file; may be given several times
     ///
     /// Each line has the labels `program`, `file` and, in a service of systemd, `unit`. `program` is the program's name, `file`

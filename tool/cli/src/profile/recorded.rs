@@ -1,5 +1,6 @@
 //! A program that runs as our child, and what it records.
 
+use super::long_waits::LongWaits;
 use super::run::{begun, now_ns};
 use super::signals::{Orders, ignore_faults_beside, is_ending};
 use ondeck_kit::exit::Exit;
@@ -21,13 +22,14 @@ pub(crate) const GAP: Duration = Duration::from_millis(50);
 pub(crate) enum Purpose {
     /// A profile, of which SIGUSR2 asks for a snapshot.
     Profile,
-    /// Statistics, for which nobody has to know who holds the locks. All signals are the program's.
+    /// Statistics, for which nobody has to know who holds the locks, unless long waits are told of. All signals are the program's.
     Statistics,
 }
 
 pub(crate) struct RecordedProgram {
     pub(crate) child: Child,
     pub(crate) collector: Collector,
+    pub(crate) long_waits: LongWaits,
     orders: Orders,
     purpose: Purpose,
 }
@@ -52,7 +54,7 @@ impl RecordedProgram {
             Purpose::Statistics => Collector::of_statistics(directory, run),
         };
         collector.begins_with(child.id(), purpose == Purpose::Statistics);
-        Ok(RecordedProgram { child, collector, orders, purpose })
+        Ok(RecordedProgram { child, collector, long_waits: LongWaits::default(), orders, purpose })
     }
 
     /// Reads what is recorded until the program ends, and calls `tell` at each interval, or when a signal asks for that. Other
@@ -64,6 +66,7 @@ impl RecordedProgram {
             if self.purpose == Purpose::Statistics {
                 self.collector.make_room();
             }
+            self.long_waits.tell(&mut self.collector);
             let (is_wanted, ended) = self.orders.snapshot_and_end_of(&mut self.child);
             if let Some(status) = ended {
                 return status;
@@ -76,8 +79,8 @@ impl RecordedProgram {
                 next = every.map(|every| Instant::now() + every);
             }
             match self.purpose {
-                Purpose::Profile => self.collector.watch(GAP, now_ns),
-                Purpose::Statistics => std::thread::sleep(GAP),
+                Purpose::Statistics if !self.long_waits.is_wanted() => std::thread::sleep(GAP),
+                _ => self.collector.watch(GAP, now_ns),
             }
         }
     }

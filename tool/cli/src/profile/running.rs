@@ -2,6 +2,7 @@
 //! again.
 
 use super::kernel::{self, Life, command_of};
+use super::long_waits::LongWaits;
 use super::meant::{MeantProcesses, meant};
 use super::outputs::Outputs;
 use super::place::{Content, Place};
@@ -40,7 +41,8 @@ pub(super) fn attach(args: &ProfileArgs, numbers: &[u32]) -> Result<(), Exit> {
             Err(Exit::Failed(format!("--order: the kernel sees no order of locks, and {}", why.join("; "))))
         }
         Err(why) => {
-            let given = args.recorder.given();
+            let mut given = args.recorder.given();
+            given.extend(args.warn_after.map(|_| "--warn-after"));
             if !given.is_empty() {
                 outputs.note(format!("{} had no effect: the recorder was not used", given.join(" and ")));
             }
@@ -295,8 +297,10 @@ impl RecordedProcesses {
         say(&self.what_is_done(args.kernel.length.is_some()));
         let until = args.kernel.length.map(|length| Instant::now() + length);
         let mut next = args.every.map(|every| Instant::now() + every);
+        let mut long_waits = LongWaits::new(args.warn_after);
         loop {
             self.collector.take(now_ns());
+            long_waits.tell(&mut self.collector);
             let (is_wanted, is_over) = orders.snapshot_and_end();
             let is_over = is_over || until.is_some_and(|until| Instant::now() >= until);
             if self.have_ended(|note| outputs.note(note)) || is_over {

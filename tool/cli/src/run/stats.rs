@@ -7,8 +7,8 @@ use super::beside::{Observed, Role};
 use super::{labels, launch};
 use crate::args::LaunchArgs;
 use crate::profile::{
-    Directory, GAP, Purpose, RecordedProgram, begun, cannot_start, directory, end_at_once, exit_code, now_ns, refused,
-    warn_if_nothing,
+    Directory, GAP, LongWaits, Purpose, RecordedProgram, begun, cannot_start, directory, end_at_once, exit_code,
+    now_ns, refused, warn_if_nothing,
 };
 use ondeck_kit::exit::Exit;
 use ondeck_kit::file::OutFile;
@@ -31,6 +31,7 @@ const RATE: u64 = 1000;
 const BUDGET: u64 = 10_000;
 
 pub(super) fn run(args: &LaunchArgs, path: &Path, every: Option<Duration>) -> Result<(), Exit> {
+    let long_waits = LongWaits::new(args.stats.warn_after);
     let mut file = StatsFile::check(path, labels::of(args, path)?)?;
     let directory = directory(MAX_MB, "--stats")?;
     let recording = Recording {
@@ -46,8 +47,8 @@ pub(super) fn run(args: &LaunchArgs, path: &Path, every: Option<Duration>) -> Re
     let every = every.unwrap_or(EVERY);
     let service = if are_known_by_number() { Observed::ourselves() } else { None };
     match service {
-        Some(program) => beside(program, command, &args.command, directory, &mut file, every),
-        None => above(command, &args.command, directory, &mut file, every),
+        Some(program) => beside(program, command, &args.command, directory, (&mut file, long_waits), every),
+        None => above(command, &args.command, directory, (&mut file, long_waits), every),
     }
 }
 
@@ -56,10 +57,11 @@ fn above(
     command: Command,
     words: &[OsString],
     directory: Directory,
-    file: &mut StatsFile,
+    (file, long_waits): (&mut StatsFile, LongWaits),
     every: Duration,
 ) -> Result<(), Exit> {
     let mut program = RecordedProgram::start(command, words, directory.path(), Purpose::Statistics)?;
+    program.long_waits = long_waits;
     let status = program.watch(Some(every), |collector, _| file.write(collector, false));
     program.collector.take(now_ns());
     drop(directory);
@@ -78,7 +80,7 @@ fn beside(
     mut command: Command,
     words: &[OsString],
     directory: Directory,
-    file: &mut StatsFile,
+    (file, mut long_waits): (&mut StatsFile, LongWaits),
     every: Duration,
 ) -> Result<(), Exit> {
     let run = begun(words);
@@ -96,6 +98,10 @@ fn beside(
     let mut next = Instant::now() + every;
     while !program.has_ended_within(GAP) {
         collector.take(now_ns());
+        long_waits.tell(&mut collector);
+        if long_waits.is_wanted() {
+            collector.watch(GAP, now_ns);
+        }
         collector.make_room();
         if Instant::now() >= next {
             file.write(&mut collector, false);

@@ -87,6 +87,26 @@ fn a_program_that_runs_is_recorded_again_and_again() {
     });
 }
 
+/// Whoever waits for long is told of while that lasts, with who holds it up.
+#[test]
+fn long_waits_are_told_of_while_they_last() {
+    with_both_locks(|lock| {
+        let server = Server::with(lock, &["long"]);
+        let flags = ["profile", "--pid", &server.pid(), "--for", "2s", "--warn-after", "150ms"];
+        let told = ondeck(&flags).stderr;
+        let told = told.split("Threads waited").next().unwrap();
+        assert!(told.matches("wait for `table` since ").count() >= 2, "{told}");
+        let first = told.split("warning: ").nth(1).unwrap_or_else(|| panic!("no warning: {told}"));
+        let parts =
+            ["is blocked in clock_nanosleep, in", "has it, and is here", "rebuild (", "waits here", "look_up ("];
+        let mut rest = first;
+        for part in parts {
+            rest = rest.split_once(part).unwrap_or_else(|| panic!("no {part:?} in its order: {first}")).1;
+        }
+        server.end();
+    });
+}
+
 #[test]
 fn a_program_that_forks_meanwhile_is_recorded_by_itself() {
     let server = Server::with("glibc", &["forks"]);

@@ -58,6 +58,24 @@ fn watched(file: &str, command: &mut Command, code: i32) -> (Exposition, usize) 
 }
 
 #[test]
+fn long_waits_are_told_of() {
+    let scratch = Scratch::new();
+    let file = scratch.path("locks.prom");
+    let program = compiled("server.c", &[]);
+    for lock in ["glibc", "ondeck"] {
+        let flags = ["--warn-after", "150ms", "--lock", lock];
+        let mut server =
+            run(&file, &flags, &[&program, "long"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        drop(server.stdin.take());
+        let told = String::from_utf8(server.wait_with_output().unwrap().stderr).unwrap();
+        assert!(told.contains("wait for `table` since ") && told.contains("    rebuild ("), "{lock}: {told}");
+    }
+    let why = "--warn-after needs --stats; accepted: ondeck run --stats FILE.prom --warn-after 2s";
+    refused(&["run", "--warn-after", "1s", "--", &program], &[why]);
+}
+
+#[test]
 fn waits_are_counted_in_all_processes_while_they_run() {
     const ROUNDS: u32 = 10;
     const PROCESSES: u32 = 3;

@@ -301,7 +301,7 @@ impl Holders {
     }
 
     fn find_sleeper(&mut self, pid: u32, thread: u32, now: u64) {
-        const AGAIN_NS: u64 = 5_000_000_000;
+        const AGAIN_NS: u64 = 250_000_000;
         if self.sleepers.get(&thread).is_some_and(|known| now.saturating_sub(known.at) < AGAIN_NS) {
             return;
         }

@@ -15,7 +15,7 @@ use crate::wrappers::Tops;
 pub(super) use awake::AwakeTime;
 pub(crate) use causes::parts;
 pub(super) use causes::{CauseKind, CauseShare, Chain, ChainEnd};
-pub(super) use hangs::StuckTogether;
+pub(super) use hangs::{StuckTogether, long_waits};
 pub(super) use hidden::HiddenWait;
 
 /// All that was seen in a profile.

@@ -5,6 +5,7 @@ mod hidden;
 pub(crate) mod lock_order;
 mod others;
 
+use super::classify::StuckTogether;
 use super::{Finding, Kind};
 use crate::Lock;
 use crate::names::{base, in_a_sentence, shown};
@@ -80,6 +81,11 @@ pub(super) fn stacks(profile: &Profile, finding: &Finding<'_>) -> Vec<(String, u
         Kind::HeldUp(stuck) => others::stacks_of_holder(stuck),
         _ => Vec::new(),
     }
+}
+
+/// Of a wait that goes on: a line, and stacks.
+pub(super) fn long_wait(profile: &Profile, tops: &Tops, stuck: &StuckTogether<'_>) -> (String, Vec<(String, u32)>) {
+    (others::held_up(profile, tops, stuck), others::stacks_of_holder(stuck))
 }
 
 fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {

@@ -38,6 +38,13 @@ impl Recording {
         self.waiters.iter().map(move |waiter| (waiter, waits(waiter))).filter(|(_, ns)| *ns >= UNDER_WAY_NS)
     }
 
+    /// The addresses of locks for which a thread has waited for so long, in ns.
+    pub(in crate::collect) fn long_waits(&self, ns: u64) -> impl Iterator<Item = u64> {
+        let is_lock = |waiter: &Waiter| meaning(waiter.kind).is_ok();
+        let waiting = self.still_waiting(0).filter(move |(waiter, waited)| *waited >= ns && is_lock(waiter));
+        waiting.map(|(waiter, _)| waiter.address)
+    }
+
     /// Of what a thread waits for; of a join, its place in the program.
     fn address_of(&self, waiter: &Waiter) -> u64 {
         if waiter.kind != kind::JOIN {

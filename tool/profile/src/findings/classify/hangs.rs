@@ -3,6 +3,7 @@
 use crate::profile::{Profile, State, Stuck, WaitKind, WaitObject};
 use crate::rules::{HANG_NS, HANG_PART};
 use crate::wrappers::{Tops, is_below};
+use std::collections::BTreeSet;
 
 /// Threads that wait for one and the same.
 #[derive(Debug)]
@@ -52,15 +53,32 @@ fn of_thread<'p>(stuck: &[&'p Stuck], process: u32, thread: u32) -> Option<&'p S
 /// Threads that all wait for one that has a lock, and does something else.
 pub(super) fn held_up<'p>(profile: &'p Profile, tops: &Tops) -> Option<StuckTogether<'p>> {
     let stuck = hanging(profile);
-    let its_wait = |one: &Stuck| {
-        of_thread(&stuck, one.process, one.holder?).filter(|its| matches!(its.on, WaitObject::Condition(_)))
-    };
-    let is_last = |one: &Stuck| one.state != State::OtherLock || its_wait(one).is_some();
+    let is_last = |one: &Stuck| one.state != State::OtherLock || its_wait(&stuck, one).is_some();
     let first = *stuck.iter().find(|one| one.holder.is_some() && is_last(one))?;
+    together(profile, tops, &stuck, first)
+}
+
+/// Threads that wait for a lock for so long, of each lock.
+pub(in crate::findings) fn long_waits<'p>(profile: &'p Profile, tops: &Tops, ns: u64) -> Vec<StuckTogether<'p>> {
+    let stuck: Vec<&Stuck> = profile.stuck.iter().filter(|one| one.ns >= ns).collect();
+    let mut seen = BTreeSet::new();
+    let firsts = stuck.iter().filter(|one| seen.insert((one.process, one.on)));
+    firsts.filter_map(|first| together(profile, tops, &stuck, first)).collect()
+}
+
+/// What the holder waits for that is no lock.
+fn its_wait<'p>(stuck: &[&'p Stuck], one: &Stuck) -> Option<&'p Stuck> {
+    of_thread(stuck, one.process, one.holder?).filter(|its| matches!(its.on, WaitObject::Condition(_)))
+}
+
+/// All that wait for the same lock as the first.
+fn together<'p>(profile: &'p Profile, tops: &Tops, stuck: &[&'p Stuck], first: &'p Stuck) -> Option<StuckTogether<'p>> {
     let is_alike = |one: &&&Stuck| (one.process, one.on, one.holder) == (first.process, first.on, first.holder);
     let WaitObject::Lock(lock) = first.on else { return None };
-    let its = its_wait(first);
-    let known = profile.locks[lock as usize].causes.iter().filter_map(|cause| tops.top(cause.stack?)).next();
+    let its = its_wait(stuck, first);
+    let own = |frame: &u32| !is_below(&profile.frames[*frame as usize]);
+    let causes = profile.locks[lock as usize].causes.iter();
+    let known = causes.filter_map(|cause| tops.top(cause.stack?).filter(own)).next();
     let holder_stack = first.holder_stack.or(its.and_then(|its| its.stack));
     let function = holder_stack.and_then(|stack| of_program(profile, tops, stack)).or(known);
     let n = stuck.iter().filter(is_alike).count();

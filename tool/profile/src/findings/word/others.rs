@@ -39,7 +39,9 @@ pub(super) fn held_up(profile: &Profile, tops: &Tops, stuck: &StuckTogether<'_>)
         State::NoCore => "has no core".to_owned(),
         _ => "holds it".to_owned(),
     };
-    let holder = first.holder.unwrap_or_default();
+    let Some(holder) = first.holder else {
+        return format!("{}. Who has it is not known.", threads_wait(profile, *n, first));
+    };
     format!(
         "{}: thread {holder} has it and {does}{}.",
         threads_wait(profile, *n, first),
