@@ -30,7 +30,7 @@ mod tries;
 mod wait;
 
 pub use destroyed::destroyed;
-pub use lock_order::{gives_up, tell_all, tells_order};
+pub use lock_order::{after_writers, gives_up, tell_all, tells_order};
 pub use mutex::{PendingRelease, count, uncount};
 pub use opaque::{OpaqueWait, forget, notifies};
 pub use process::{Change, Sleep, Source, ask_loader, exit, in_child, leave_parents, note_lock, obey, start};

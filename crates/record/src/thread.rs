@@ -92,6 +92,8 @@ pub(crate) struct Held {
     pub(crate) recording: Cell<u32>,
     /// Not 0 while it takes a lock for which it will not wait for ever.
     pub(crate) gives_up: Cell<u32>,
+    /// Not 0 while it takes a lock to read that lets no reader in while a writer waits.
+    pub(crate) after_writers: Cell<u32>,
     /// In the place of [`Holds::left`], which is 1 meanwhile: acquisitions until the next that is looked at.
     pub(crate) left: Cell<u32>,
     pub(crate) list: [Cell<HeldLock>; N_HELD],

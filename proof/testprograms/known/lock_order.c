@@ -179,6 +179,40 @@ static void read_b_then_a(void) {
   pthread_rwlock_unlock(&table);
 }
 
+// It lets no reader in while a writer waits.
+static pthread_rwlock_t turns = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
+static void reads_again(pthread_rwlock_t *lock) {
+  pthread_rwlock_rdlock(lock);
+  pthread_rwlock_rdlock(lock);
+  pthread_rwlock_unlock(lock);
+  pthread_rwlock_unlock(lock);
+}
+
+static void read_again(void) { reads_again(&table); }
+static void read_turns_again(void) { reads_again(&turns); }
+
+// As no writer comes in between, nobody waits for ever.
+static void read_turns_again_below_a(void) {
+  pthread_mutex_lock(&a);
+  reads_again(&turns);
+  pthread_mutex_unlock(&a);
+}
+
+static void read_turns_then_a(void) {
+  pthread_rwlock_rdlock(&turns);
+  pthread_mutex_lock(&a);
+  pthread_mutex_unlock(&a);
+  pthread_rwlock_unlock(&turns);
+}
+
+static void a_then_read_turns(void) {
+  pthread_mutex_lock(&a);
+  pthread_rwlock_rdlock(&turns);
+  pthread_rwlock_unlock(&turns);
+  pthread_mutex_unlock(&a);
+}
+
 __attribute__((noinline)) static Lock *new_file(void) {
   Lock *lock = malloc(sizeof(Lock));
   pthread_mutex_init(lock, NULL);
@@ -257,6 +291,10 @@ int main(int n, char **words) {
     CASE(readers_inverted, read_then_a, a_then_write)
     CASE(reading_outer, read_a_then_b, read_b_then_a)
     CASE(kinds, kinds)
+    CASE(read_again, read_again)
+    CASE(read_turns_again, read_turns_again)
+    CASE(read_turns_again_below, read_turns_again_below_a)
+    CASE(readers_after_writers, read_turns_then_a, a_then_read_turns)
     CASE(deep, deep, b_then_a)
     CASE(short_lived, a_then_b, short_lived, b_then_a)
   }

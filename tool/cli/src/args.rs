@@ -232,6 +232,13 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) every: Option<std::time::Duration>,
 
+    /// With --order: a file with orders of locks that are meant
+    ///
+    /// Each line has an order: HELD -> TAKEN, such as index -> cache, with the names that the list has. A circle with one of these
+    /// orders is left out. A line that begins with # is a comment. The line and the address in a name do not matter.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known_orders: Option<PathBuf>,
+
     /// Warn while threads wait for a lock for this long, such as 500ms, 2s or 1m
     ///
     /// A line on standard error says which lock it is, who has it and what that thread does. The stacks follow: where the holder

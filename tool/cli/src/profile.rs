@@ -2,6 +2,7 @@
 
 mod directory;
 pub(crate) mod kernel;
+mod known_orders;
 mod long_waits;
 pub(crate) mod meant;
 mod outputs;
@@ -29,6 +30,10 @@ pub(crate) use signals::{end_at_once, listen};
 use std::ffi::OsString;
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<(), Exit> {
+    if args.known_orders.is_some() && !args.recorder.order {
+        let what = "--known-orders needs --order; accepted: ondeck profile --order --known-orders FILE -- PROGRAM";
+        return Err(Exit::Usage(what.to_owned()));
+    }
     if let Some(name) = &args.kernel.cgroup {
         return running::attach_to_cgroup(args, name);
     }

@@ -16,7 +16,7 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{EBUSY, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use ondeck_record::Access::{self, Reading, Writing};
-use ondeck_record::{Marks, OpaqueWait, gives_up, is_due, prepare_to_read};
+use ondeck_record::{Marks, OpaqueWait, after_writers, gives_up, is_due, prepare_to_read, tells_order};
 
 /// The 56 bytes of one.
 #[repr(C)]
@@ -99,6 +99,9 @@ impl Rwlock {
         };
         if access == Writing && is_due() {
             return marks.take_ready(self.address(), || self.lock_marked(marks, access, &attempt, &act));
+        }
+        if access == Reading && tells_order() && self.prefers.load(Relaxed) == WRITERS_FIRST {
+            return after_writers(|| self.lock_marked(marks, access, &attempt, &act));
         }
         self.lock_marked(marks, access, &attempt, &act)
     }

@@ -88,8 +88,16 @@ pub struct LockOrder {
     pub process: u32,
     /// How many processes have locks of these kinds in such a circle.
     pub processes: u32,
-    /// The steps, of which each takes what the next one holds: two for a pair in both orders.
+    /// The steps, of which each takes what the next one holds: two for a pair in both orders. One for a lock that a thread takes to
+    /// read while it reads.
     pub steps: Vec<OrderStep>,
+}
+
+impl LockOrder {
+    /// Whether it is no circle, but one lock that a thread takes to read while it reads: for that it waits if a writer waits.
+    pub(crate) fn is_read_again(&self) -> bool {
+        matches!(self.steps.as_slice(), [step] if step.held == step.taken)
+    }
 }
 
 /// A lock that is taken while another one is held.

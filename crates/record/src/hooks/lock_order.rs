@@ -16,6 +16,10 @@
 //! # What is no order
 //! Who only tries to take a lock, or waits for a limited time, does not wait for ever. But it has the lock if that succeeds.
 //!
+//! # Readers
+//! Who reads waits for none who reads. But a lock may let no reader in while a writer waits: then a reader waits for who has it to
+//! read, by way of the writer. Such an acquisition is noted as one to write, and also where the same thread reads already.
+//!
 //! # Groups
 //! C++'s `std::lock` waits for one lock of several and tries the others. If a try fails, it releases all of them and waits for
 //! that one. So locks that the thread had before may be held while it waits for any of the group. Only the names of
@@ -72,12 +76,23 @@ pub fn tell_all() {
 /// Takes a lock by `act`, and does not wait for it for ever.
 #[inline]
 pub fn gives_up<T>(act: impl FnOnce() -> T) -> T {
+    with(|held| &held.gives_up, act)
+}
+
+/// Takes a lock to read by `act`, which waits for writers that wait.
+#[inline]
+pub fn after_writers<T>(act: impl FnOnce() -> T) -> T {
+    with(|held| &held.after_writers, act)
+}
+
+#[inline]
+fn with<T>(flag: impl Fn(&'static Held) -> &'static Cell<u32>, act: impl FnOnce() -> T) -> T {
     if !tells_order() {
         return act();
     }
-    let before = own().held.gives_up.replace(1);
+    let before = flag(&own().held).replace(1);
     let result = act();
-    own().held.gives_up.set(before);
+    flag(&own().held).set(before);
     result
 }
 
@@ -185,9 +200,11 @@ impl Held {
     }
 
     /// Notes a lock that is taken now with each of so many that the thread had first.
-    fn note_all(&self, recording: &Recording, taken: HeldLock, n_first: usize) {
+    fn note_all(&self, recording: &Recording, mut taken: HeldLock, n_first: usize) {
         let first = || self.all().take(n_first);
-        for one in first().filter(|one| one.number() != taken.number()) {
+        let is_after_writers = taken.is_shared() && self.after_writers.get() != 0;
+        taken.number &= if is_after_writers { !Nesting::SHARED } else { !0 };
+        for one in first().filter(|one| one.number() != taken.number() || is_after_writers) {
             let is_outer = |outer: &HeldLock| {
                 !outer.is_shared() && outer.number() != one.number() && outer.number() != taken.number()
             };

@@ -110,6 +110,7 @@ impl Wait<'_> {
         }
         own().ready.set((0, 0));
         own().held.gives_up.set(0);
+        own().held.after_writers.set(0);
         if let Some(recording) = self.recording() {
             self.write_down(recording, false);
         }

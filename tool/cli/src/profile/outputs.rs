@@ -1,5 +1,6 @@
 //! What `ondeck profile` writes.
 
+use super::known_orders::KnownOrders;
 use crate::args::{ProfileArgs, ProfileFormat};
 use ondeck_kit::exit::Exit;
 use ondeck_kit::file::{OutFile, file_of};
@@ -57,6 +58,7 @@ pub(super) struct Outputs {
     /// Whether JSON is printed instead of the list.
     is_json_printed: bool,
     each_lock: bool,
+    known_orders: KnownOrders,
     n_snapshots: u32,
     /// What each profile is to say beside its own notes.
     notes: Vec<String>,
@@ -84,7 +86,9 @@ impl Outputs {
             files.extend(file_of(flag, Some(path.as_path()))?.map(|(path, file)| (form, path.to_owned(), file)));
         }
         let is_json_printed = printed == Form::Json && args.out.is_none();
-        Ok(Outputs { files, is_json_printed, each_lock: args.recorder.each_lock, n_snapshots: 0, notes: Vec::new() })
+        let known_orders = args.known_orders.as_deref().map_or(Ok(KnownOrders::default()), KnownOrders::read)?;
+        let each_lock = args.recorder.each_lock;
+        Ok(Outputs { files, is_json_printed, each_lock, known_orders, n_snapshots: 0, notes: Vec::new() })
     }
 
     /// Each profile says that, too.
@@ -94,6 +98,7 @@ impl Outputs {
 
     fn noted(&self, mut profile: Profile) -> Profile {
         profile.notes.extend(self.notes.iter().cloned());
+        self.known_orders.leave_out_of(&mut profile);
         shown(profile, self.each_lock)
     }
 

@@ -3,6 +3,7 @@
 
 use crate::support::programs::{compiled, library, profile_in, profiled, recorded, recording_example, recording_of};
 use crate::support::{Scratch, ondeck};
+use crate::usage::refused;
 use ondeck_launch::ChildProcess;
 use ondeck_profile::{LockOrder, Profile};
 use std::process::Command;
@@ -46,6 +47,10 @@ fn both_orders_of_two_locks_are_found_and_nothing_else() {
             ("readers_inverted", &["a", "table"]),
             ("reading_outer", &["a", "b"]),
             ("deep", &["a", "b"]),
+            ("read_again", &[]),
+            ("read_turns_again", &["turns"]),
+            ("read_turns_again_below", &[]),
+            ("readers_after_writers", &["a", "turns"]),
         ] {
             let profile = in_order(lock, &program, case);
             let found = told(&profile);
@@ -71,6 +76,23 @@ fn the_stacks_of_both_orders_are_told() {
     let run = ondeck(&["profile", "--library", library(), "--order", "--", &program, "pair"]);
     let text = run.stderr.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(text.contains("order: `b` is taken while `a` is held, in `both` (lock_order.c:"), "{text}");
+}
+
+#[test]
+fn orders_that_are_meant_are_left_out() {
+    let (program, scratch) = (compiled("lock_order.c", &[]), Scratch::new());
+    let file = scratch.path("known");
+    std::fs::write(&file, "# a is taken first at the start only\na -> b\n").unwrap();
+    let with =
+        |flags: &[&str], words: &[&str]| recorded(&[&["--order", "--known-orders", &file], flags].concat(), words);
+    let (profile, _) = with(&[], &[&program, "pair"]);
+    assert!(profile.order.is_empty(), "{:?}", profile.order);
+    let note = "left out, as --known-orders has one of their orders: 1 of 1 findings";
+    assert!(profile.notes.iter().any(|other| other == note), "{:?}", profile.notes);
+    std::fs::write(&file, "a > b\n").unwrap();
+    let words = ["profile", "--order", "--known-orders", &file, "--", "true"];
+    refused(&words, &["known:1: \"a > b\" is no order; accepted: HELD -> TAKEN"]);
+    refused(&["profile", "--known-orders", &file, "--", "true"], &["--known-orders needs --order; accepted: "]);
 }
 
 #[test]

@@ -91,7 +91,10 @@ impl Builder<'_> {
             Step { held, taken, shared, outer }
         };
         let steps: Vec<Step> = known.iter().map(step).collect();
-        for Circle { steps, same, count } in circles(&steps, &members) {
+        let again = steps.iter().enumerate().filter(|(_, step)| step.held == step.taken && step.outer == [0; 2]);
+        let again = again.map(|(at, _)| Circle { steps: vec![at], same: Same::Objects, count: 1 });
+        let all: Vec<Circle> = again.chain(circles(&steps, &members)).collect();
+        for Circle { steps, same, count } in all {
             let (mut told, mut keys) = (Vec::new(), Vec::new());
             for nesting in steps.into_iter().map(|step| known[step]) {
                 let [held, taken] = nesting.locks.map(|lock| members[&lock].class as usize);

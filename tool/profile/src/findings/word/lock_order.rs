@@ -40,6 +40,14 @@ fn sentence(profile: &Profile, tops: &Tops, order: &LockOrder) -> String {
         let frame = stack.and_then(|stack| tops.top(stack));
         frame.map_or(String::new(), |frame| format!(", in {}", named(profile, tops, frame)))
     };
+    if order.is_read_again() {
+        let (lock, step) = (one(&order.first), &order.steps[0]);
+        return format!(
+            "{lock} is taken to read{} by a thread that has it to read. If a writer comes in between, both wait for ever, as the \
+             lock prefers writers. Take it once, or make it prefer readers.",
+            place(step.taken_stack)
+        );
+    }
     let step = |step: &OrderStep| match step.held == step.taken {
         true => format!("one is taken while another one is held{}", place(step.taken_stack)),
         false => {
@@ -84,8 +92,13 @@ fn stacks(order: &LockOrder) -> Vec<NamedStack> {
     let of_step = |step: &OrderStep| {
         let held = step.held_stack.map(|stack| (format!("{} is taken here", plain(&step.held)), stack));
         let is_same = step.held == step.taken;
-        let taken =
-            if is_same { "and then another one".to_owned() } else { format!("and then {}", plain(&step.taken)) };
+        let taken = if order.is_read_again() {
+            "and here again".to_owned()
+        } else if is_same {
+            "and then another one".to_owned()
+        } else {
+            format!("and then {}", plain(&step.taken))
+        };
         held.into_iter().chain(step.taken_stack.map(|stack| (taken, stack))).collect::<Vec<NamedStack>>()
     };
     let mut all: Vec<NamedStack> = Vec::new();
