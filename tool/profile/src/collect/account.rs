@@ -53,6 +53,11 @@ impl Account {
         sites.flat_map(|sites| sites.0.keys().map(|stack| stack.number)).chain(self.charges.stacks())
     }
 
+    /// The numbers of the stacks that have taken the lock or waited for it.
+    pub(crate) fn taking_stacks(&self) -> impl Iterator<Item = u32> {
+        [&self.waiters, &self.takers].into_iter().flat_map(|sites| sites.0.keys().map(|stack| stack.number))
+    }
+
     fn sites(&self) -> [&Sites; 7] {
         [&self.waiters, &self.holders, &self.takers, &self.tries, &self.refusers, &self.wakers, &self.notifiers]
     }

@@ -1,5 +1,6 @@
 //! The profile of what was taken until now: with names.
 
+mod holder;
 mod nestings;
 pub(super) mod parts;
 mod stacks;
@@ -243,7 +244,7 @@ impl<'a> Builder<'a> {
         let looked_at = recording.looked_at.as_deref();
         let modules: Vec<Module> = modules.map(|one| module(one, looked_at)).collect();
         let names = recording.contents.names()?;
-        Ok(Image { recording, number, process, modules, names, stacks: HashMap::new() })
+        Ok(Image { recording, number, process, modules, names, stacks: HashMap::new(), takers: None })
     }
 
     fn add(&mut self, number: usize, recording: &Recording) -> Result<(), ReadError> {
@@ -450,6 +451,8 @@ struct Image<'a> {
     modules: Vec<Module>,
     names: read::Names,
     stacks: HashMap<u32, u32>,
+    /// Once they were wanted.
+    takers: Option<holder::Takers>,
 }
 
 impl Image<'_> {

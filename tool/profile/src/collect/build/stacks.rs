@@ -28,15 +28,22 @@ impl Builder<'_> {
         if addresses.is_empty() {
             return Ok(None);
         }
-        let mut frames = match taken_at {
-            Some(taken_at) => self.gone(image, taken_at & !in_time::TAKEN_AT, &addresses),
+        let innermost = addresses[0];
+        let taken_at = taken_at.map(|taken_at| taken_at & !in_time::TAKEN_AT);
+        let holder = taken_at.map(|taken_at| self.holder(image, taken_at, &addresses)).transpose()?.flatten();
+        let mut frames = match (holder, taken_at) {
+            (Some((holder, n_done)), _) => {
+                addresses.drain(..n_done);
+                holder
+            }
+            (None, Some(taken_at)) => self.gone(image, taken_at, &addresses),
             // Who takes it by a jump has nothing to do with it.
-            None => self.stacks.tail_caller(image.code(), addresses[0]),
+            (None, None) => self.stacks.tail_caller(image.code(), innermost),
         };
         let is_found = !frames.is_empty();
         self.add_frames(image, &addresses, &mut frames);
         if !is_found && frames.iter().all(|frame| is_below(self.stacks.frame(*frame))) {
-            frames.insert(0, self.unknown(image, addresses[0]));
+            frames.insert(0, self.unknown(image, innermost));
         }
         let known = self.stacks.stack(frames);
         image.stacks.insert(number, known);
