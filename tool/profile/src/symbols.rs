@@ -151,16 +151,6 @@ impl Symbols {
         target.map_or(Vec::new(), |target| self.frames(modules, target.wrapping_add(module.bias), false))
     }
 
-    /// Whether the function that was called before a return address jumps to the one that another address lies in.
-    pub fn jumps(&mut self, modules: &[Module], return_address: u64, to: u64) -> bool {
-        let (from, to_module) = (find(modules, return_address), find(modules, to.saturating_sub(1)));
-        let Some(module) = from.filter(|from| to_module.is_some_and(|to| to.start == from.start)) else { return false };
-        self.image(module).is_some_and(|image| {
-            let called = image.called(return_address.wrapping_sub(module.bias));
-            called.is_some_and(|called| image.jumps(called, to.wrapping_sub(module.bias).wrapping_sub(1)))
-        })
-    }
-
     /// Whether the call before a return address went to where a pointer led.
     pub fn is_by_pointer(&mut self, modules: &[Module], return_address: u64) -> bool {
         let Some(module) = find(modules, return_address.saturating_sub(1)) else { return false };

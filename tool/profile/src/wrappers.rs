@@ -142,6 +142,9 @@ impl<'p> Tops<'p> {
     /// Of a stack whose [`top`](Self::top) has no name, the innermost function around that which has one.
     pub(crate) fn known_caller(&self, stack: u32) -> Option<u32> {
         let (top, frame) = (self.top(stack)?, |number: u32| &self.profile.frames[number as usize]);
+        if frame(top).function.starts_with(UNKNOWN.trim_end_matches(']')) {
+            return None;
+        }
         let mut around = self.stack(stack).skip_while(|number| *number != top);
         let is_known = |number: &u32| frame(*number).is_named && !is_below(frame(*number)) && !self.is_wrapper(*number);
         around.next().filter(|number| !frame(*number).is_named).and_then(|_| around.find(is_known))

@@ -194,29 +194,6 @@ impl Image {
         return_address.checked_add_signed(offset)
     }
 
-    /// Whether a function that an address lies in jumps to the beginning of the one that another lies in.
-    pub(super) fn jumps(&self, from: u64, to: u64) -> bool {
-        let (Some(from), Some(to)) = (self.tables.code.find(from), self.tables.code.find(to)) else { return false };
-        let length = from.end.saturating_sub(from.start) as usize;
-        let Some(code) = self.bytes(from.start).and_then(|bytes| bytes.get(..length)) else { return false };
-        let instruction = |at: usize| Some(u32::from_le_bytes(*code.get(at..)?.first_chunk()?));
-        (0..code.len()).any(|at| {
-            let offset = match self.architecture {
-                // JMP rel32, and rel8.
-                Architecture::X86_64 if code[at] == 0xe9 => {
-                    instruction(at + 1).map(|offset| i64::from(offset as i32) + 5)
-                }
-                Architecture::X86_64 if code[at] == 0xeb => code.get(at + 1).map(|offset| i64::from(*offset as i8) + 2),
-                // B, as BL.
-                Architecture::Aarch64 if at % 4 == 0 => instruction(at)
-                    .filter(|word| word >> 26 == 0b00_0101)
-                    .map(|word| i64::from((word << 6) as i32 >> 4)),
-                _ => None,
-            };
-            offset.and_then(|offset| (from.start + at as u64).checked_add_signed(offset)) == Some(to.start)
-        })
-    }
-
     /// Whether the instruction before a return address says neither which function it has called nor by which name.
     pub(super) fn is_by_pointer(&self, return_address: u64) -> bool {
         let is_there = self.bytes(return_address.wrapping_sub(1)).is_some();

@@ -67,39 +67,27 @@ impl Builder<'_> {
         }
     }
 
-    /// The outermost of the functions at one address.
-    fn function(&self, frames: &[u32]) -> Option<&str> {
-        frames.last().map(|frame| self.stacks.frame(*frame).function.as_str())
-    }
-
-    /// The functions that are no longer on the stack of a release, as the innermost of them has jumped to the one that unlocks:
-    /// the one that has taken the lock, unless it has come back since, and what jumped to it.
+    /// The function that is no longer on the stack of a release, as it has jumped to the one that unlocks, where no stack that has
+    /// taken the lock there is known. The call says which it was, if it is not by a pointer. Else it is the one that has taken the
+    /// lock, unless that is still there.
     fn gone(&mut self, image: &Image, taken_at: u64, addresses: &[u64]) -> Vec<u32> {
         let jumped = self.stacks.tail_caller(image.code(), addresses[0]);
-        if jumped.is_empty() && !self.stacks.symbols.is_by_pointer(&image.modules, addresses[0]) {
+        if !jumped.is_empty() || !self.stacks.symbols.is_by_pointer(&image.modules, addresses[0]) {
             return jumped;
         }
         let taker = if taken_at == 0 { Vec::new() } else { self.stacks.frames_of(image.code(), taken_at) };
-        let function = self.function(&taker).map(str::to_owned);
-        for address in addresses {
-            let frames = self.stacks.frames_of(image.code(), *address);
-            if function.is_some() && self.function(&frames) == function.as_deref() {
-                return jumped;
-            }
+        let function = |all: &Self, frames: &[u32]| frames.last().map(|last| all.stacks.frame(*last).function.clone());
+        let is_taker = function(self, &taker);
+        let frames: Vec<Vec<u32>> =
+            addresses.iter().map(|address| self.stacks.frames_of(image.code(), *address)).collect();
+        if is_taker.is_some() && frames.iter().any(|frames| function(self, frames) == is_taker) {
+            return Vec::new();
         }
-        let is_known =
-            taker.last().map(|frame| self.stacks.frame(*frame)).is_some_and(|it| it.is_named && !is_below(it));
+        let is_known = |last: &u32| self.stacks.frame(*last).is_named && !is_below(self.stacks.frame(*last));
+        let is_known = taker.last().is_some_and(is_known);
         let taker = taker.into_iter().skip_while(|frame| !is_known || self.stacks.is_wrapper(*frame));
         let taker: Vec<u32> = taker.collect();
-        if taker.is_empty() && jumped.is_empty() {
-            return vec![self.unknown(image, addresses[0])];
-        }
-        match self.function(&taker) == self.function(&jumped) {
-            _ if jumped.is_empty() => taker,
-            true => taker,
-            false if self.stacks.symbols.jumps(&image.modules, addresses[0], taken_at) => [taker, jumped].concat(),
-            false => jumped,
-        }
+        if taker.is_empty() { vec![self.unknown(image, addresses[0])] } else { taker }
     }
 
     /// In the place of a function that is gone and could be any.
