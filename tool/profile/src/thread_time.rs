@@ -4,11 +4,13 @@
 //! and by its stack: `kinds` says what such a stack waits for.
 
 use crate::kinds::{self, WaitSubject};
+use crate::names::shown;
 use crate::profile::{Doing, LockKind, Profile, ThreadTime, WaitKind, WaitObject};
 use crate::rules::{LEAST_LEFT, MOSTLY, WORTH_A_SENTENCE};
 use crate::words::{FROM_KERNEL, is_from_outside};
 use crate::wrappers::Tops;
 use ondeck_kit::wording::{duration_ns, list, percent};
+use std::collections::BTreeMap;
 
 /// What a part of the time is, as far as the same is said of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,7 +158,7 @@ pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
         largest.map(|(kind, ns)| format!("{} {}", percent(ns / all), kind.words(profile))).collect();
     let busy_ns = busy_ns(profile, tops);
     let unknown = of(TimeKind::Unknown) / busy_ns;
-    let mut text = format!(" The time of its threads: {}.", list(&largest));
+    let mut text = format!(" The time of its threads: {}.", list(&largest)) + &own_waits(profile, tops, all);
     if unknown >= WORTH_A_SENTENCE {
         text += &format!(" What they waited for is not known in {} of the time they were busy.", percent(unknown));
     }
@@ -166,6 +168,23 @@ pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
         text += " A spin lock of its own may look like computing.";
     }
     text
+}
+
+/// What threads wait for by the words of their own program, if that is much: a lock may be made of such waits, or anything else.
+fn own_waits(profile: &Profile, tops: &Tops, all_ns: f64) -> String {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut add = |time: &ThreadTime| {
+        let stack = time.stack.filter(|_| time.doing == Doing::Sleeping && time.call == "futex")?;
+        let frames = tops.stack(stack).map(|number| (&profile.frames[number as usize], tops.brief(number)));
+        let is_own = kinds::classify(frames).meaning == WaitSubject::Wait(WaitKind::Other);
+        *sums.entry(tops.brief(tops.top(stack).filter(|_| is_own)?)).or_default() += time.ns;
+        Some(())
+    };
+    profile.times.iter().for_each(|time| _ = add(time));
+    let most = sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    let Some((function, ns)) = most.filter(|(_, ns)| *ns >= WORTH_A_SENTENCE * all_ns) else { return String::new() };
+    let part = percent(ns / all_ns);
+    format!(" In {part} of it they wait in `{}`, for a word of the program's own: that may be a lock.", shown(function))
 }
 
 /// The time of all cores.

@@ -43,6 +43,21 @@ fn locks_inside_of_libraries_are_told_of_and_never_cleared() {
     assert!(calm.starts_with("No lock calls were seen") && calm.contains("100 % on a core"), "{calm}");
 }
 
+/// As a lock of the program's own that is made of `std::atomic::wait`.
+#[test]
+fn waits_for_a_programs_own_words_are_told_of_where_no_lock_is() {
+    let of = |function: &str, waits, runs| {
+        let mut profile = hidden("std::__atomic_base<int>::wait(int, std::memory_order) const", waits, runs);
+        profile.stacks[9] = vec![10, 3];
+        profile.frames[3].function = function.to_owned();
+        findings(&profile).verdict
+    };
+    let told = of("Gate::enter(int)", 700.0, 1300.0);
+    let words = " In 35 % of it they wait in `Gate::enter`, for a word of the program's own: that may be a lock.";
+    assert!(told.starts_with("No lock calls were seen") && told.contains(words), "{told}");
+    assert!(!of("Gate::enter(int)", 30.0, 1970.0).contains("of the program's own: that"));
+}
+
 #[test]
 fn locks_of_both_kinds_are_told_in_the_order_of_their_waiting() {
     let with_lock = |ms: f64| {
