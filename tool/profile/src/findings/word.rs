@@ -96,10 +96,12 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
         Kind::Herd(condition) => others::herd(profile, tops, condition),
         Kind::Cause(cause) => causes::sentence(profile, tops, lock(), cause),
         Kind::FromKernel => causes::seen_from_the_kernel(profile, tops, lock()),
-        Kind::Spins => format!(
-            "The waiters of {} use CPU time while they wait. Use a mutex, or lock it less often.",
-            lock_name(lock())
-        ),
+        Kind::Spins => {
+            let most = heaviest(profile, tops, &lock().waiters, |site| site.ns);
+            let most = most.map_or(String::new(), |who| format!(", most in {who}"));
+            let name = lock_name(lock());
+            format!("The waiters of {name} use CPU time while they wait{most}. Use a mutex, or lock it less often.")
+        }
         Kind::UnknownHolder => causes::unknown_holder(profile, lock()),
         Kind::Hidden(wait) => hidden::sentence(profile, tops, wait),
         Kind::Awake(time) => hidden::awake(profile, tops, time),

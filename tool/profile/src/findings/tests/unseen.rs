@@ -177,3 +177,13 @@ fn what_locks_cost_without_sleep_is_told() {
     profile.times[1].ns = 3e9;
     assert!(findings(&profile).verdict.starts_with("No lock "), "less than a third");
 }
+
+#[test]
+fn waiters_of_a_spin_lock_are_told_with_where_they_are() {
+    let waiters = vec![Site { stack: 1, count: 9.0, ns: 4e8 }];
+    let spin = Lock { kind: LockKind::Spin, wait_ns: 4e8, waits: 9.0, waiters, ..lock("gate", &[], &[]) };
+    said(
+        vec![spin],
+        "The waiters of `gate` use CPU time while they wait, most in `f1` (a.c:11). Use a mutex, or lock it less often.",
+    );
+}
