@@ -67,7 +67,8 @@ fn source(args: &TopArgs) -> Result<(Box<dyn Source>, String), Exit> {
         Ok(recorded) => Ok((Box::new(recorded), "recorded in the process".to_owned())),
         Err(why) => {
             let traced = TracedProcess::attach(args, &pids, &why)?;
-            Ok((Box::new(traced), "seen from the kernel: waits that sleep".to_owned()))
+            let how = format!("{}: waits that sleep", traced.how);
+            Ok((Box::new(traced), how))
         }
     }
 }

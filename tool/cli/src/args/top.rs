@@ -13,10 +13,10 @@ pub(crate) struct TopArgs {
     ///
     /// It sees what `ondeck profile --pid` sees, and needs the same rights. If the process was started by `ondeck run`, or
     /// its locks are ondeck's with the feature `record`, its recorder is switched on until you quit. Any other process
-    /// is watched from the kernel: every lock whose waiting threads sleep, in any language. The process runs on when
-    /// you quit. Put spaces or commas between several numbers.
+    /// is watched from the kernel as root, and looked at from outside otherwise: every lock whose waiting threads sleep, in any
+    /// language. The process runs on when you quit. Put spaces or commas between several numbers.
     ///
-    /// Example: sudo ondeck top --pid $(pidof server)
+    /// Example: ondeck top --pid $(pidof server)
     #[arg(
         long,
         value_name = "PID",

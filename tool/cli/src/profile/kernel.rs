@@ -57,19 +57,8 @@ pub(super) fn attach(
     orders: Orders,
     why: &[NotBegun],
 ) -> Result<(), Exit> {
-    let tracer = Tracer::of_running(pids, ring_bytes(args.recorder.max_mb));
-    // To attach to all threads takes a while.
-    let run = begun(&pids.first().map(|pid| command_of(*pid)).unwrap_or_default());
-    let (how, collector) = match tracer {
-        Ok(tracer) => ("watched from the kernel", FutexCollector::new(tracer, run)),
-        Err(refusal) => {
-            let may_look = !args.kernel.futex && refusal.is_for_want_of_rights();
-            let looks = if may_look { FutexCollector::by_looks(pids, run) } else { None };
-            let Some(looks) = looks else { return Err(neither(refusal, why)) };
-            outputs.note(format!("the kernel's view, which shows each wait and who ends it, was not used: {refusal}"));
-            ("looked at from outside", looks)
-        }
-    };
+    let (collector, how, note) = running(pids, args.recorder.max_mb, why, !args.kernel.futex)?;
+    note.into_iter().for_each(|note| outputs.note(note));
     why.iter().for_each(|why| outputs.note(why.instead(how)));
     let processes = processes(pids);
     say(&match args.kernel.length {
@@ -88,9 +77,26 @@ pub(super) fn attach(
     watched.until(outputs, look, |()| None)
 }
 
-/// What tells of processes that run already. The error says why their recorders were not used, too.
-pub(crate) fn running(pids: &[u32], max_mb: u32, why: &[NotBegun]) -> Result<Tracer, Exit> {
-    Tracer::of_running(pids, ring_bytes(max_mb)).map_err(|refusal| neither(refusal, why))
+/// What tells of processes that run already, how that is done, and what there is to note: the kernel, or looks from outside, if it
+/// does not and these `may` be. The error says why their recorders were not used, too.
+pub(crate) fn running(
+    pids: &[u32],
+    max_mb: u32,
+    why: &[NotBegun],
+    may_look: bool,
+) -> Result<(FutexCollector, &'static str, Option<String>), Exit> {
+    let tracer = Tracer::of_running(pids, ring_bytes(max_mb));
+    // To attach to all threads takes a while.
+    let run = begun(&pids.first().map(|pid| command_of(*pid)).unwrap_or_default());
+    let refusal = match tracer {
+        Ok(tracer) => return Ok((FutexCollector::new(tracer, run), "watched from the kernel", None)),
+        Err(refusal) => refusal,
+    };
+    let may_look = may_look && refusal.is_for_want_of_rights();
+    let looks = if may_look { FutexCollector::by_looks(pids, run) } else { None };
+    let Some(looks) = looks else { return Err(neither(refusal, why)) };
+    let note = format!("the kernel's view, which shows each wait and who ends it, was not used: {refusal}");
+    Ok((looks, "looked at from outside", Some(note)))
 }
 
 /// `process 7`, `processes 7, 8`.

@@ -185,12 +185,15 @@ fn name_of(pids: &[u32]) -> String {
     pids.first().and_then(|pid| command_of(*pid).into_iter().next()).unwrap_or_default()
 }
 
-/// Processes that run already, seen from the kernel. They run on when we go.
+/// Processes that run already, seen from the kernel or looked at from outside. They run on when we go.
 pub(super) struct TracedProcess {
     name: String,
     pids: Vec<u32>,
     collector: FutexCollector,
     namer: Namer,
+    pub(super) how: &'static str,
+    /// What is to be said at the end.
+    note: Option<String>,
     lives: Vec<Life>,
     is_left: bool,
 }
@@ -198,11 +201,18 @@ pub(super) struct TracedProcess {
 impl TracedProcess {
     /// `why` says why their recorders are not used.
     pub(super) fn attach(args: &TopArgs, pids: &[u32], why: &[NotBegun]) -> Result<TracedProcess, Exit> {
-        let tracer = kernel::running(pids, args.recorder.max_mb, why)?;
-        let run = begun(&pids.first().map(|pid| command_of(*pid)).unwrap_or_default());
-        let (collector, namer) = (FutexCollector::new(tracer, run), Namer::default());
-        let lives = pids.iter().map(|pid| Life::of(*pid)).collect();
-        Ok(TracedProcess { name: name_of(pids), pids: pids.to_vec(), collector, namer, lives, is_left: false })
+        let (collector, how, note) = kernel::running(pids, args.recorder.max_mb, why, true)?;
+        let (namer, lives) = (Namer::default(), pids.iter().map(|pid| Life::of(*pid)).collect());
+        Ok(TracedProcess {
+            name: name_of(pids),
+            pids: pids.to_vec(),
+            how,
+            collector,
+            namer,
+            note,
+            lives,
+            is_left: false,
+        })
     }
 }
 
@@ -238,7 +248,9 @@ impl Source for TracedProcess {
 
     fn whole(&mut self) -> Profile {
         self.collector.take_last(None);
-        self.namer.profile(&self.collector.told(now_ns()))
+        let mut profile = self.namer.profile(&self.collector.told(now_ns()));
+        profile.notes.extend(self.note.take());
+        profile
     }
 
     fn quitting(&self) -> &'static str {

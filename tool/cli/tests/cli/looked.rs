@@ -6,6 +6,7 @@ use crate::support::programs::{compiled, skipped};
 use ondeck_profile::{Lock, Profile, State, WaitObject, findings};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// A command of a user without rights.
 fn by_a_user(program: &str, arguments: &[&str]) -> Command {
@@ -107,6 +108,29 @@ fn a_writer_of_a_lock_for_readers_and_writers_is_seen() {
     let Some(profile) = looked("writes") else { return };
     let table = lock(&profile, "table");
     assert!(part(table, |cause| cause.state == State::Blocked && cause.stack.is_some()) > 0.8, "{:?}", table.causes);
+}
+
+/// `ondeck top` of the same.
+#[test]
+fn top_looks_at_it_too() {
+    let scratch = Scratch::new();
+    let [program, tool] = ["looked", "ondeck"].map(|name| scratch.path(name));
+    std::fs::copy(compiled("looked.c", &[]), &program).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &tool).unwrap();
+    let child = by_a_user(&program, &["sleeps"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut top = by_a_user(&tool, &["top", "--pid", &child.id().to_string()]);
+    let top = top.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    // SAFETY: takes numbers only, of a child of ours.
+    assert_eq!(unsafe { libc::kill(top.id() as libc::pid_t, libc::SIGINT) }, 0);
+    let output = top.wait_with_output().unwrap();
+    end(child);
+    let [lists, last] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(output.status.success(), "{lists}{last}");
+    if !last.contains("seen by looks") {
+        return skipped("a user who may not trace: the kernel tells");
+    }
+    assert!(lists.contains("cache") && last.contains("`refresh` (looked.c:"), "{lists}{last}");
 }
 
 /// What is not for the want of rights is refused as ever.
