@@ -20,10 +20,10 @@
 //! | `loader` | the loader, run as a program |
 //! | `maps` | what is mapped into a process, and which of it is code; for others, too |
 //! | `elf` | files of programs as they are on disk; for other readers of such files, too |
-//! | `module` | what is needed of a program file or library |
+//! | `walk::module` | what is needed of a program file or library |
 //! | `process` | what `/proc` tells of a process; for others, too |
 //! | `walk` | from registers and a copy of the stack to return addresses |
-//! | `caller` | who has called a function, where only the stack pointer is known |
+//! | `walk::caller` | who has called a function, where only the stack pointer is known |
 //! | `pair` | from calls and returns to waits, and to who ended them |
 //! | `start` | a program that is held until its events are there |
 //! | `held` | stacks of calls that came without one |
@@ -35,7 +35,6 @@
 #![cfg(target_os = "linux")]
 
 mod budget;
-mod caller;
 pub mod elf;
 mod event;
 mod held;
@@ -43,7 +42,6 @@ mod image;
 pub mod in_time;
 pub mod loader;
 pub mod maps;
-mod module;
 mod pair;
 pub mod process;
 mod record;
@@ -58,10 +56,11 @@ mod waiting_loop;
 mod walk;
 
 pub use image::{Image, MOST_MODULES};
-pub use module::Module;
 pub use pair::{End, Release, Wait};
+pub use process::now_ns;
 pub use refusal::Refusal;
 pub use sampler::{SAMPLE_NS, Sampler};
 pub use sleeper::{RunningPlace, Sleepers, futex_of};
 pub use start::PausedProcess;
-pub use tracer::{Tracer, not_urgent, now_ns};
+pub use tracer::{Tracer, not_urgent};
+pub use walk::module::Module;

@@ -93,6 +93,14 @@ fn pages(from: u64, length: u64) -> impl Iterator<Item = libc::iovec> {
     })
 }
 
+/// The monotonic clock, as records have it.
+pub fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: room for a time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! The stacks of threads that sleep in a system call: from outside, without stopping them.
 //!
 //! The kernel tells where such a thread is and where its stack is. It does not tell the other registers. So the caller of a
-//! function that keeps its frame by a frame pointer is found by what lies on the stack ([`crate::caller`]), or the walk ends there.
+//! function that keeps its frame by a frame pointer is found by what lies on the stack ([`crate::walk::caller`]), or the walk ends there.
 
 use crate::event::{FUTEX, op};
 use crate::image::{Image, Images};

@@ -7,7 +7,7 @@ use crate::image::{Image, Images};
 use crate::in_time;
 use crate::maps::Mapping;
 use crate::pair::{OpenCall, Pairs, Release, Wait, Wake};
-use crate::process::threads;
+use crate::process::{now_ns, threads};
 use crate::record::{Call, Record, RecordOrigin};
 use crate::refusal::Refusal;
 use crate::ring::{Place, Ring};
@@ -447,14 +447,6 @@ fn numbers(list: &str) -> Vec<u32> {
         Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
     });
     ranges.flatten().collect()
-}
-
-/// The monotonic clock, as records have it.
-pub fn now_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: room for a time.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! From registers and a copy of the stack to return addresses.
 //!
 //! By framehop: the tables that compilers leave for exceptions where there are such, frame pointers elsewhere, which Go and
-//! most compilers at run time leave. [`crate::caller`] helps where the frame pointer is not known.
+//! most compilers at run time leave. [`crate::walk::caller`] helps where the frame pointer is not known.
 
-use crate::caller::{Calls, Chain, Check, Function, Functions, Lead, ReturnPlace};
-use crate::module::{Elf, Module, Part};
+pub(crate) mod caller;
+pub(crate) mod module;
+
 use crate::record::N_REGISTERS;
+use caller::{Calls, Chain, Check, Function, Functions, Lead, ReturnPlace};
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
+use module::{Elf, Module, Part};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::ops::{Deref, Range};

@@ -23,7 +23,6 @@ use crate::rules::{LONG_NS, LOOK_NS};
 use crate::runtimes::Programs;
 use crate::symbols::Symbols;
 use account::Account;
-pub(crate) use account::Stack;
 use bypassed::BypassedProcesses;
 use clock::Clock;
 use contents::{Contents, name_of};

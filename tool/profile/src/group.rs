@@ -10,12 +10,12 @@
 //! Only locks of one process, and of one [`LockKind`](crate::LockKind), are put together. A function that locks by its name, as a program's
 //! own `Mutex::lock`, is no place yet: its caller is part of the place.
 
-use crate::collect::account::{Sites, Sum};
 use crate::names::{base, brief, line, several};
 use crate::profile::{
     Cause, Condition, Frame, Histogram, Lock, Profile, Site, Spot, State, Timeline, WaitKind, WaitObject,
 };
 use crate::rules::{HOT_ELEMENT, HOT_ELEMENT_WAITS};
+use crate::sites::{Sites, Sum};
 use crate::sorting::tell_all_apart;
 use crate::wrappers::Tops;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

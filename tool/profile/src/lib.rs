@@ -7,13 +7,14 @@
 //! |---|---|
 //! | `profile` | what a run told, as everything that is shown is formed of |
 //! | `thread_time` | where the time of all threads went |
+//! | `sites` | what was counted at places of the program |
 //! | `collect` | from recordings to a profile, or to statistics, while the program runs; its `account` is what is known of one lock |
 //! | `futex` | from what the kernel tells of futex calls to a profile |
 //! | `stacks` | frames and stacks with names, which both of these look up |
 //! | `sorting` | the order of locks, with names that tell them apart |
 //! | `kinds` | what a thread waits for, by the functions on its stack |
 //! | `libraries` | what locks inside of libraries' functions are |
-//! | `anonymous` | names for closures and lambdas that have none |
+//! | `wrappers::anonymous` | names for closures and lambdas that have none |
 //! | `group` | locks of one kind as one |
 //! | `circles` | locks that are taken in both orders |
 //! | `symbols` | names for addresses |
@@ -29,7 +30,6 @@
 //! | `findings`, `rules` | why threads waited, and what to do first; all thresholds for that |
 #![cfg(target_os = "linux")]
 
-mod anonymous;
 mod circles;
 mod collect;
 mod compare;
@@ -51,6 +51,7 @@ mod rules;
 mod runtimes;
 #[cfg(test)]
 mod sample;
+mod sites;
 mod sorting;
 mod stacks;
 mod symbols;

@@ -1,9 +1,9 @@
 //! The frames and stacks of a profile, each once and with names: both collectors look addresses up in them.
 
-use crate::anonymous::{self, closure_for, is_standard};
 use crate::names::{brief, line};
 use crate::profile::Frame;
 use crate::symbols::{Module, Symbols};
+use crate::wrappers::anonymous::{self, closure_for, is_standard};
 use crate::wrappers::{is_wrapper, only_locks};
 use indexmap::IndexSet;
 use ondeck_record::read::outside::{Share, Spent};

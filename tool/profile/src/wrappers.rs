@@ -6,9 +6,11 @@
 //! known counts if it is in one of [`LIBRARIES`]. The lists are here and nowhere else: a frame that is missing shows up as the top
 //! of many stacks.
 
-use crate::anonymous::closure_for;
+pub(crate) mod anonymous;
+
 use crate::names::brief;
 use crate::profile::{Frame, Profile, Site};
+use anonymous::closure_for;
 use std::collections::HashMap;
 
 /// Whether a frame is of a library that a program stands on, and not its own.

@@ -2,11 +2,12 @@
 
 use super::charges::Charges;
 use super::holders::Shares;
-use crate::profile::{Bar, Condition, Histogram, Lock, Site, Timeline};
+use crate::profile::{Bar, Condition, Histogram, Lock, Timeline};
+use crate::sites::{Sites, Stack, Sum};
 use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
 use ondeck_record::stats::WaitingThread;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Whether samples of this kind are waits, whose sum has a timeline.
@@ -243,59 +244,6 @@ impl Durations {
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.lengths.merge(&other.lengths);
         self.n_samples += other.n_samples;
-    }
-}
-
-/// How often, and how long.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sum {
-    pub(crate) count: f64,
-    pub(crate) ns: f64,
-}
-
-impl Sum {
-    pub(crate) fn add(&mut self, weight: f64, ns: u64) {
-        self.count += weight;
-        self.ns += weight * ns as f64;
-    }
-
-    pub(crate) fn merge(&mut self, other: &Sum) {
-        (self.count, self.ns) = (self.count + other.count, self.ns + other.ns);
-    }
-}
-
-/// A stack of a recording, and whether the thread had, or wanted, the lock to read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Stack {
-    pub(crate) number: u32,
-    pub(crate) is_reading: bool,
-}
-
-impl From<u32> for Stack {
-    fn from(number: u32) -> Stack {
-        Stack { number, is_reading: false }
-    }
-}
-
-/// By the stack.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sites(pub(crate) BTreeMap<Stack, Sum>);
-
-impl Sites {
-    pub(crate) fn add(&mut self, stack: impl Into<Stack>, weight: f64, ns: u64) {
-        self.0.entry(stack.into()).or_default().add(weight, ns);
-    }
-
-    pub(crate) fn merge(&mut self, stack: impl Into<Stack>, sum: &Sum) {
-        self.0.entry(stack.into()).or_default().merge(sum);
-    }
-
-    /// As sites, those of most ns first, with the numbers that `number` gives; without those that have no stack.
-    pub(crate) fn sites(&self, mut number: impl FnMut(Stack) -> Option<u32>) -> Vec<Site> {
-        let site = |(stack, sum): (&Stack, &Sum)| Some(Site { stack: number(*stack)?, count: sum.count, ns: sum.ns });
-        let mut sites: Vec<Site> = self.0.iter().filter_map(site).collect();
-        sites.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(b.count.total_cmp(&a.count)).then(a.stack.cmp(&b.stack)));
-        sites
     }
 }
 

@@ -7,16 +7,17 @@ mod stacks;
 mod times;
 mod why;
 
-use super::account::{Account, Sites};
+use super::account::Account;
 use super::bypassed::BypassedProcesses;
 use super::looked_at::LookedAt;
 use super::thread_times::ThreadTimes;
-use super::{Collector, Kept, Recording, SNAPSHOT, Stack, meaning};
+use super::{Collector, Kept, Recording, SNAPSHOT, meaning};
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::names;
 use crate::profile::{
     Condition, Frame, Lock, LockKind, Origin, Process, ProcessEnd, Profile, Spot, ThreadTime, WaitKind,
 };
+use crate::sites::{Sites, Stack};
 use crate::sorting::put_in_order;
 use crate::stacks::{Code, Stacks};
 use crate::symbols::{Module, Source, Symbols};

@@ -4,9 +4,9 @@
 //! threads wait while nobody has the lock that fell asleep because of a long hold belongs to that hold. The rest, if it is
 //! long, is time in which who is to have the lock next does not run.
 
-use super::Stack;
 use super::holders::{Activity, Shares};
 use crate::rules::{LATE_NS, LONG_NS};
+use crate::sites::Stack;
 use std::collections::BTreeMap;
 
 /// Waiting of one kind.

@@ -1,6 +1,7 @@
 //! Waits, with an account for each futex and stack, in memory that has a bound.
 
-use crate::collect::account::{Account, Sum};
+use crate::collect::account::Account;
+use crate::sites::Sum;
 use ondeck_futex::{End, Release, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,9 +2,9 @@
 
 use super::workshop::{Program, Run, Workshop};
 use crate::Frame;
-use crate::anonymous;
 use crate::names::brief;
 use crate::symbols::Symbols;
+use crate::wrappers::anonymous;
 use crate::wrappers::{is_below, is_wrapper, top};
 
 const RUST: Program = ("app.rs", include_str!("../../../../../proof/testprograms/known/released.rs"));

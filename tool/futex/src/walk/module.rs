@@ -1,7 +1,7 @@
 //! What is needed of a program file or library: where it is loaded, and its tables for walking stacks.
 
-use crate::caller::Functions;
 use crate::elf::{Segment, build_id, map, parse, segments};
+use crate::walk::caller::Functions;
 use framehop::ExplicitModuleSectionInfo;
 use gimli::BaseAddresses;
 use memmap2::Mmap;

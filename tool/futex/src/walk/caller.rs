@@ -5,7 +5,7 @@
 //! stub of the linker, or by a jump of the function that it calls. Of a function without room of its own making (`alloca`) the
 //! place is known from how it begins. Then the call may also be one through a pointer, which does not say where it leads.
 
-use crate::module::Part;
+use crate::walk::module::Part;
 use crate::walk::{Reads, Walker, Words};
 use framehop::FrameAddress;
 use gimli::{BaseAddresses, CfaRule, EhFrame, EhFrameHdr, LittleEndian, UnwindContext, UnwindSection, X86_64};
