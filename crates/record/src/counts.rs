@@ -13,8 +13,8 @@
 //! All this rests on a recording, in memory alone if nobody has asked for a file. Recordings begin and end, and the classes stay.
 //! The memory of the classes is wiped in the child of a fork, which counts from zero.
 
+use crate::buckets::{LIMITS_NS, bucket_of_ns};
 use crate::layout::{NONE, Name, tenancy};
-use crate::stats::{LIMITS_NS, bucket_of_ns};
 use crate::store::{Recording, locks, names, stacks};
 use crate::thread::own;
 use crate::walk;

@@ -10,10 +10,11 @@
 //! | `modules` | the program's files as they are loaded | `store` |
 //! | `walk` | the calling thread's stack | `modules` |
 //! | `files` | making the file of a process | `modules` |
+//! | `buckets` | how lengths are sorted for statistics | |
 //! | `counts` | statistics of the locks, in memory | `walk` |
 //! | `charging` | who waits, who is charged for it, and what that costs | `walk` |
 //! | `hooks` | what locks call | `charging`, `counts`, `files` |
-//! | `stats` | what the program asks for its statistics; the limits of histograms are in it too | `hooks` |
+//! | `stats` | what the program asks for its statistics | `hooks` |
 //! | `read` | recordings, for those who read them; what they take of an observed program | `files` |
 //!
 //! Each may use as well what those use that it uses, and nothing else. The parts of a module use its head and each other in
@@ -23,6 +24,7 @@
 //! opens files only when a process begins, and asks for no memory but when a module is seen for the first time. `stats` is called
 //! by the program itself.
 
+mod buckets;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod charging;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]

@@ -30,25 +30,10 @@ use elsewhere as machine;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 use here as machine;
 
+use crate::buckets::{LIMITS_NS, bucket_of_ns};
 use std::string::String;
 use std::time::Duration;
 use std::vec::Vec;
-
-/// The upper limits of all buckets but the last, in ns.
-pub(crate) const LIMITS_NS: [u64; 15] = {
-    let mut limits = [1_000; 15];
-    let mut at = 1;
-    while at < limits.len() {
-        limits[at] = if at % 2 == 1 { limits[at - 1] * 3 } else { limits[at - 2] * 10 };
-        at += 1;
-    }
-    limits
-};
-
-/// The bucket of a length: a limit belongs to what is below it.
-pub(crate) fn bucket_of_ns(ns: u64) -> usize {
-    LIMITS_NS.partition_point(|limit| *limit < ns)
-}
 
 /// Counts from here on, and times one acquisition in a thousand. False if that cannot be: without memory, before Linux 4.14,
 /// and on other systems. A second call changes nothing.
