@@ -8,6 +8,7 @@ use crate::ring::Ring;
 use perf_event_open_sys as sys;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use sys::bindings::{
     PERF_COUNT_SW_TASK_CLOCK, PERF_RECORD_SAMPLE, PERF_SAMPLE_IP, PERF_TYPE_SOFTWARE, perf_event_attr,
 };
@@ -27,15 +28,29 @@ impl std::fmt::Debug for Sampler {
     }
 }
 
+/// How many there are.
+static N: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        N.fetch_sub(1, Relaxed);
+    }
+}
+
 impl Sampler {
+    /// Each takes an open file, and two pages that the kernel keeps in memory.
+    const MOST: usize = 64;
     /// One page of the kernel's memory, which is full after half a second on a core.
     const BYTES: usize = 4096;
 
     /// For a thread, from now on.
     ///
     /// # Errors
-    /// Why the kernel does not tell.
+    /// Why the kernel does not tell, or that there are enough: that many threads are asked at once.
     pub fn of(thread: u32) -> io::Result<Sampler> {
+        if N.load(Relaxed) >= Self::MOST {
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
         let mut attr = perf_event_attr::default();
         attr.type_ = PERF_TYPE_SOFTWARE;
         attr.size = size_of::<perf_event_attr>() as u32;
@@ -52,7 +67,9 @@ impl Sampler {
         }
         // SAFETY: a file that was opened just now, and is nobody else's.
         let event = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Sampler { ring: Ring::map(&event, Self::BYTES)?, _event: event })
+        let ring = Ring::map(&event, Self::BYTES)?;
+        N.fetch_add(1, Relaxed);
+        Ok(Sampler { ring, _event: event })
     }
 
     /// Shows the addresses since the last call.
@@ -97,5 +114,9 @@ mod tests {
         let mut n_left = 0;
         sampler.take(|_| n_left += 1);
         assert!(n_left <= 2, "each is told once: {n_left}");
+        let more: Vec<Sampler> = (0..Sampler::MOST).map_while(|_| Sampler::of(thread).ok()).collect();
+        assert!(more.len() < Sampler::MOST, "no more than a process can have open");
+        drop(more);
+        assert!(Sampler::of(thread).is_ok());
     }
 }
