@@ -18,8 +18,9 @@ pub(crate) const UNDER_WAY_NS: u64 = 1_000_000;
 
 /// ns. The holder of a shorter wait is not looked for: a hold is long that a thread could have been switched in. `always`.
 pub(crate) const LOOKED_FOR_NS: u64 = 50_000;
-/// ns. A thread among too many loses its core once in that time, at most. `crowd`, and `rare` on the other side.
-pub(crate) const LOST_EACH_NS: f64 = 1e6;
+/// ns. A thread among too many loses its core once in that time, at most: to the others, and to whoever looks, each 2 ms. `crowd`,
+/// and `rare` on the other side.
+pub(crate) const LOST_EACH_NS: f64 = 5e5;
 /// ns between two looks at a holder. What it had no core for is measured from one look to the next. `crowd`.
 pub(crate) const LOOK_NS: u64 = 2_000_000;
 /// ns. Where a holder sleeps is found out, which takes a while, if others wait for so long. `stuck`.

@@ -331,6 +331,10 @@ impl WaitedHolds {
     /// Whether no more of them were long than threads lose their core in usual ones, at a turn of some ms.
     fn may_be_kept(&self, lock: &Lock) -> bool {
         let usual_ns = lock.hold_histogram.quantile(0.5).unwrap_or_default();
-        usual_ns < LONG_NS as f64 && self.long <= lock.acquisitions.max(self.all) * usual_ns / LOST_EACH_NS
+        // Acquisitions are few samples. All that were waited for are known better.
+        let waited_for: f64 =
+            lock.causes.iter().filter(|cause| cause.state != State::Free).map(|cause| cause.count).sum();
+        let n_holds = lock.acquisitions.max(self.all).max(waited_for);
+        usual_ns < LONG_NS as f64 && self.long <= n_holds * usual_ns / LOST_EACH_NS
     }
 }
