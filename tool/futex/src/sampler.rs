@@ -87,12 +87,19 @@ impl Sampler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
 
+    fn own_ns() -> u64 {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: room for a time.
+        unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+
+    /// For 100 ms of its own time, whoever else uses the machine.
     #[inline(never)]
     fn computes_here() {
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_millis(100) {
+        let began = own_ns();
+        while own_ns() - began < 100_000_000 {
             (0..10_000).for_each(|n| _ = std::hint::black_box(n));
         }
     }
@@ -103,7 +110,11 @@ mod tests {
         let thread = unsafe { libc::gettid() } as u32;
         let mut sampler = match Sampler::of(thread) {
             Ok(sampler) => sampler,
-            Err(error) => return assert_eq!(error.raw_os_error(), Some(libc::EACCES), "{error}"),
+            // As an unprivileged user, or in a container.
+            Err(error) => {
+                let refusals = [libc::EACCES, libc::EPERM, libc::ENOSYS];
+                return assert!(error.raw_os_error().is_some_and(|number| refusals.contains(&number)), "{error}");
+            }
         };
         computes_here();
         let (mut n, mut n_here) = (0, 0);

@@ -1,12 +1,12 @@
 //! `ondeck profile --pid` of a program without the recorder, by a user who may not trace: it is looked at from outside.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
-use crate::support::Scratch;
 use crate::support::programs::{compiled, skipped};
+use crate::support::{Scratch, until};
 use ondeck_profile::{Lock, Profile, State, WaitObject, findings};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 /// A command of a user without rights.
 fn by_a_user(program: &str, arguments: &[&str]) -> Command {
@@ -119,13 +119,15 @@ fn top_looks_at_it_too() {
     std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &tool).unwrap();
     let child = by_a_user(&program, &["sleeps"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut top = by_a_user(&tool, &["top", "--pid", &child.id().to_string()]);
-    let top = top.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(3));
+    let shown = scratch.path("lists");
+    let top = top.stdin(Stdio::null()).stdout(File::create(&shown).unwrap()).stderr(Stdio::piped()).spawn().unwrap();
+    let lists = || std::fs::read_to_string(&shown).unwrap();
+    until("two lists", || lists().matches("look_up").count() >= 2);
     // SAFETY: takes numbers only, of a child of ours.
     assert_eq!(unsafe { libc::kill(top.id() as libc::pid_t, libc::SIGINT) }, 0);
     let output = top.wait_with_output().unwrap();
     end(child);
-    let [lists, last] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    let (lists, last) = (lists(), String::from_utf8_lossy(&output.stderr).into_owned());
     assert!(output.status.success(), "{lists}{last}");
     if !last.contains("seen by looks") {
         return skipped("a user who may not trace: the kernel tells");

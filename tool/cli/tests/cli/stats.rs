@@ -7,6 +7,7 @@ use crate::support::programs::{compiled, library};
 use crate::support::{Run, Scratch, command, failed, signal, takes, until};
 use crate::usage::refused;
 use exposition::Exposition;
+use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -60,16 +61,17 @@ fn watched(file: &str, command: &mut Command, code: i32) -> (Exposition, usize) 
 #[test]
 fn long_waits_are_told_of() {
     let scratch = Scratch::new();
-    let file = scratch.path("locks.prom");
+    let [file, said] = ["locks.prom", "said"].map(|name| scratch.path(name));
     let program = compiled("server.c", &[]);
     for lock in ["glibc", "ondeck"] {
         let flags = ["--warn-after", "150ms", "--lock", lock];
-        let mut server =
-            run(&file, &flags, &[&program, "long"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        std::thread::sleep(Duration::from_secs(1));
+        let mut server = run(&file, &flags, &[&program, "long"]);
+        let mut server = server.stdin(Stdio::piped()).stderr(File::create(&said).unwrap()).spawn().unwrap();
+        let told = || std::fs::read_to_string(&said).unwrap();
+        until("a wait is told of", || told().contains("    look_up ("));
         drop(server.stdin.take());
-        let told = String::from_utf8(server.wait_with_output().unwrap().stderr).unwrap();
-        assert!(told.contains("wait for `table` since ") && told.contains("    rebuild ("), "{lock}: {told}");
+        server.wait().unwrap();
+        assert!(told().contains("wait for `table` since ") && told().contains("    rebuild ("), "{lock}: {}", told());
     }
     let why = "--warn-after needs --stats; accepted: ondeck run --stats FILE.prom --warn-after 2s";
     refused(&["run", "--warn-after", "1s", "--", &program], &[why]);
