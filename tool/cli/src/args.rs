@@ -242,7 +242,7 @@ pub(crate) struct ProfileArgs {
     /// Warn while threads wait for a lock for this long, such as 500ms, 2s or 1m
     ///
     /// A line on standard error says which lock it is, who has it and what that thread does. The stacks follow: where the holder
-    /// is, if it sleeps, and where a thread waits. Each such wait is told of once.
+    /// is, if it sleeps, and where a thread waits. Each such wait is told of once. The recorder has to be in the process.
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) warn_after: Option<std::time::Duration>,
 

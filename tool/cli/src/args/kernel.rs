@@ -13,7 +13,7 @@ pub(crate) struct KernelArgs {
     /// the rights to trace system calls, so run it with sudo.
     ///
     /// Example: sudo ondeck profile --futex -- ./server
-    #[arg(long, conflicts_with_all = ["lock", "rate", "exact", "budget", "order", "library"])]
+    #[arg(long, conflicts_with_all = ["lock", "rate", "exact", "budget", "order", "library", "warn_after"])]
     pub(crate) futex: bool,
 
     /// Profile a process that runs already, or several

@@ -75,6 +75,7 @@ fn long_waits_are_told_of() {
     }
     let why = "--warn-after needs --stats; accepted: ondeck run --stats FILE.prom --warn-after 2s";
     refused(&["run", "--warn-after", "1s", "--", &program], &[why]);
+    refused(&["profile", "--futex", "--warn-after", "1s", "--", &program], &["--futex", "--warn-after"]);
 }
 
 #[test]
