@@ -95,7 +95,8 @@ fn long_waits_are_told_of_while_they_last() {
         let flags = ["profile", "--pid", &server.pid(), "--for", "2s", "--warn-after", "150ms"];
         let told = ondeck(&flags).stderr;
         let told = told.split("Threads waited").next().unwrap();
-        assert!(told.matches("wait for `table` since ").count() >= 2, "{told}");
+        // Once for each hold at most: there are five in that time, and a part of one.
+        assert!((1..=6).contains(&told.matches("warning: ").count()), "{told}");
         let first = told.split("warning: ").nth(1).unwrap_or_else(|| panic!("no warning: {told}"));
         let parts =
             ["is blocked in clock_nanosleep, in", "has it, and is here", "rebuild (", "waits here", "look_up ("];

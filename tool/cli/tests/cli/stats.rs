@@ -71,7 +71,7 @@ fn long_waits_are_told_of() {
         until("a wait is told of", || told().contains("    look_up ("));
         drop(server.stdin.take());
         server.wait().unwrap();
-        assert!(told().contains("wait for `table` since ") && told().contains("    rebuild ("), "{lock}: {}", told());
+        assert!(told().contains(" for `table` since ") && told().contains("    rebuild ("), "{lock}: {}", told());
     }
     let why = "--warn-after needs --stats; accepted: ondeck run --stats FILE.prom --warn-after 2s";
     refused(&["run", "--warn-after", "1s", "--", &program], &[why]);
