@@ -231,7 +231,8 @@ int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
 /* Of the library that `ondeck profile` preloads, and of this one. Either may be missing. */
 __attribute__((weak)) void ondeck_set_name(const void *lock, const char *name);
 __attribute__((weak)) void ondeck_set_own_name(const void *lock, const char *name);
-static inline void ondeck_name(const void *lock, const char *name) {
+/* clang says of a header that is compiled by itself what nobody uses. */
+__attribute__((unused)) static inline void ondeck_name(const void *lock, const char *name) {
     if (ondeck_set_name) {
         ondeck_set_name(lock, name);
     }

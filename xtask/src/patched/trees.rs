@@ -34,8 +34,10 @@ impl Trees {
         let not_copied = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"].map(|name| directory.join(name));
         mirror(&sources, &directory, &not_copied)?;
         let manifest = without(&read(&sources.join("Cargo.toml"))?, package.without);
-        let patch = if is_patched { self.patch() } else { String::new() };
-        write(&directory.join("Cargo.toml"), format!("{manifest}\n[workspace]\n{patch}"))?;
+        let patch = if is_patched { self.patch() } else { "\n[patch.crates-io]\n".to_owned() };
+        // Its tests may need it by way of others, and two of it would not fit together.
+        let itself = format!("{} = {{ path = '.' }}", package.name);
+        write(&directory.join("Cargo.toml"), format!("{manifest}\n[workspace]\n{patch}{itself}\n"))?;
         Ok(directory)
     }
 
