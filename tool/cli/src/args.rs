@@ -235,7 +235,7 @@ pub(crate) struct ProfileArgs {
     /// With --order: a file with orders of locks that are meant
     ///
     /// Each line has an order: HELD -> TAKEN, such as index -> cache, with the names that the list has. A circle with one of these
-    /// orders is left out. A line that begins with # is a comment. The line and the address in a name do not matter.
+    /// orders is left out. A line that begins with # is a comment. Source lines and addresses in the names do not matter.
     #[arg(long, value_name = "FILE")]
     pub(crate) known_orders: Option<PathBuf>,
 
