@@ -274,7 +274,8 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use plan::{Arrival, ArrivalPlan};
-use state::{ALARM, DECK, LOCKED, NAPPING, RELEASE, ROOM, State};
+use quiet::Knock;
+use state::{ALARM, DECK, LOCKED, NAPPING, QUIET, RELEASE, ROOM, State};
 use watch::{Heat, Tries, epoch_now};
 
 mod calls;
@@ -282,6 +283,7 @@ mod condvar;
 mod deck;
 mod dugout;
 mod plan;
+mod quiet;
 mod state;
 mod tuning;
 mod watch;
@@ -332,6 +334,11 @@ const DETACH: Step = step("detach");
 const MAKE_ROOM: Step = step("make_room");
 const LATCH: Step = step("latch");
 const UNLATCH: Step = step("unlatch");
+const HUSH: Step = step("hush");
+const SLIP: Step = step("slip");
+const KNOCK: Step = step("knock");
+const EXPEL: Step = step("expel");
+const SETTLE: Step = step("settle");
 
 const fn step(name: &'static str) -> Step {
     Step { lock: "ondeck", name }
@@ -380,6 +387,9 @@ impl<P: Platform, T: Policy> RawLock for RawOndeck<P, T> {
 
     #[inline(always)]
     unsafe fn release(&self) {
+        if P::has_sequences() && self.load().has(QUIET) {
+            return Self::release_quiet(self);
+        }
         // The load brings the line near; once it is here, its answer may as well be used.
         if P::atomics_may_be_far() && self.load().is_alarmed() {
             return Self::release_slow(self, false);
@@ -458,11 +468,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         self.word.store(self.load().vacated().0, Relaxed);
     }
 
-    /// How often the lock was released or passed, modulo 2048; `None` while something is asked of its holder, after which it is
-    /// counted anew. Stale at once.
+    /// How often the lock was released or passed, modulo 1024. `None` while something is asked of its holder, after which it is
+    /// counted anew, and while releases are not counted, as nobody has asked anything for long. Stale at once.
     pub fn n_releases(&self) -> Option<u64> {
         let state = self.load();
-        (!state.is_alarmed()).then(|| state.count())
+        (!state.is_alarmed() && !state.has(QUIET)).then(|| state.count())
     }
 
     /// Whether some thread holds the lock; stale at once.
@@ -492,6 +502,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     #[inline(always)]
     fn cas(&self, from: State, to: State, order: Ordering) -> bool {
+        debug_assert!(!(to.has(QUIET) && to.asks()), "I10: a quiet lock is asked nothing");
         self.word.compare_exchange(from.0, to.alarmed_if_asked().0, order, Relaxed).is_ok()
     }
 
@@ -527,7 +538,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         }
         let (mut sits_beside, mut n_yields, mut yields) = (spins, 0, Yields::default());
         let node = node();
-        let mut tries = Tries::default();
+        let (mut tries, mut knock) = (Tries::default(), Knock::new());
         // One step a turn; ends when the lock comes or the deadline passes.
         loop {
             let state = self.load();
@@ -544,6 +555,12 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 ArrivalPlan::Grab if self.grab() => Turn::AtBat,
                 ArrivalPlan::Grab => Turn::Again,
                 ArrivalPlan::Leave => Turn::Left,
+                ArrivalPlan::Knock => {
+                    if !self.knock(state, &node, &mut knock) {
+                        self.doze(deadline);
+                    }
+                    Turn::Again
+                }
                 ArrivalPlan::Claim => self.claim(heat, deadline),
                 ArrivalPlan::SitBeside => self.sit_beside(state, heat, deadline),
                 ArrivalPlan::Yield => {

@@ -67,6 +67,16 @@ macro_rules! as_on_hardware {
     };
     (@memory_nodes) => { $crate::as_on_hardware!(@@memory_nodes() -> u32); };
     (@atomics_may_be_far) => { $crate::as_on_hardware!(@@atomics_may_be_far() -> bool); };
+    (@sequences) => {
+        $crate::as_on_hardware!(@@has_sequences() -> bool);
+        $crate::as_on_hardware!(@@can_expel() -> bool);
+        $crate::as_on_hardware!(@@expel());
+        #[inline(always)]
+        unsafe fn store_unless_expelled(word: &Self::U64, expected: u64, new: u64) -> bool {
+            // SAFETY: the caller owes the same.
+            unsafe { <$crate::Hardware as $crate::Platform>::store_unless_expelled(word, expected, new) }
+        }
+    };
     (@is_running) => { $crate::as_on_hardware!(@@is_running(thread: $crate::ThreadId) -> $crate::RunState); };
     (@@$method:ident($($name:ident: $kind:ty)?) $(-> $answer:ty)?) => {
         #[inline(always)]
@@ -294,6 +304,38 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     fn atomics_may_be_far() -> bool {
         false
     }
+
+    /// Returns whether this platform may ever be able to [`expel`](Platform::expel). A constant, so that code for it goes where
+    /// it is of no use.
+    fn has_sequences() -> bool {
+        false
+    }
+
+    /// Returns whether a lock may begin to rely on [`expel`](Platform::expel): that works in this process, and has not been
+    /// used a moment ago. Each use disturbs all threads of the process, so this answer bounds how often there is one.
+    fn can_expel() -> bool {
+        false
+    }
+
+    /// Looks whether `word` holds `expected`, and if so writes `new`. Returns whether it did.
+    ///
+    /// The look and the store are two steps, and the store compares nothing: what others write in between is lost. An
+    /// [`expel`](Platform::expel) in between, a signal, or the loss of the core ends it with false and without the store. The
+    /// store has Release ordering.
+    ///
+    /// # Safety
+    /// [`can_expel`](Platform::can_expel) has been true in this process.
+    unsafe fn store_unless_expelled(word: &Self::U64, expected: u64, new: u64) -> bool {
+        let _ = (word, expected, new);
+        false
+    }
+
+    /// Puts an end to each [`store_unless_expelled`](Platform::store_unless_expelled) of this process that has looked and not
+    /// stored yet: when it returns, each has stored, or will not. Whoever looks after it began sees what the caller has
+    /// written before.
+    ///
+    /// It takes microseconds, and interrupts all threads of the process that run.
+    fn expel() {}
 
     /// Returns whether `address` fits into `bits` bits, so that a word with room for so many can hold it.
     ///

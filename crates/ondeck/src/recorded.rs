@@ -237,7 +237,7 @@ pub(crate) struct RecordingPlatform;
 impl Platform for RecordingPlatform {
     ondeck_core::as_on_hardware! {
         types, wakes, pause, yield_now, now_ns, ticks, ns_to_ticks, thread_id, thread_index, current_core,
-        parallelism, may_spin, memory_nodes, atomics_may_be_far, is_running
+        parallelism, may_spin, memory_nodes, atomics_may_be_far, sequences, is_running
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! The promises of the flagship's condition variable, generic over the harness.
 
 use crate::harness::{CheckedCell, Harness, Job};
+use crate::properties::free_lock;
 #[cfg(feature = "models")]
 use crate::steps::contain;
 use core::sync::atomic::{
@@ -29,7 +30,7 @@ struct ItemCount<H: Harness> {
 impl<H: Harness> ItemCount<H> {
     fn new() -> Arc<Self> {
         Arc::new(ItemCount {
-            lock: RawOndeck::new(),
+            lock: free_lock(),
             filled: RawCondvar::new(),
             things: H::Cell::new(0),
             arrived: Atomic::new(0),

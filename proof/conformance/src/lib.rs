@@ -39,6 +39,8 @@ mod reproduce;
 #[cfg(feature = "models")]
 mod schedule;
 #[cfg(feature = "models")]
+mod sequences;
+#[cfg(feature = "models")]
 pub mod short_spin;
 #[cfg(feature = "models")]
 pub mod steps;
@@ -52,7 +54,7 @@ pub use loom_platform::{Far, LoomHarness, LoomPlatform, Model, Time};
 #[cfg(feature = "models")]
 pub use monitor::Report;
 #[cfg(feature = "models")]
-pub use narrow_counter::{NO_COUNT, NarrowCounter, NarrowCounterHarness, TWO_BITS};
+pub use narrow_counter::{NO_COUNT, NarrowCounter, NarrowCounterHarness, ONE_BIT, TWO_BITS};
 pub use no_yields::NoYields;
 #[cfg(feature = "models")]
 pub use schedule::{Schedule, ScheduleHarness, SchedulePlatform};

@@ -1,27 +1,33 @@
 //! A harness whose 64-bit words are narrower: the counter of the flagship has fewer bits, or none.
 //!
-//! The flagship counts releases in eleven bits of its word, and its compare-exchanges compare whole words. On hardware the
-//! counter comes round after 2048 releases, so that a word may be met again that means another time; no model has so many
+//! The flagship counts releases in ten bits of its word, and its compare-exchanges compare whole words. On hardware the
+//! counter comes round after 1024 releases, so that a word may be met again that means another time; no model has so many
 //! releases. With a counter of two bits, or of none, a few acquisitions are enough. A full counter is the flagship's alarm:
 //! with two bits one release in four hears one that nobody has sounded, with none each does.
+//!
+//! A counter that comes round with nothing asked makes the lock quiet, where the platform has [sequences]. With one bit that
+//! takes two releases.
 //!
 //! The lower bits of the counter are missing from the word that is kept. A one that is added to the counter is added above
 //! them, and what is carried out of it goes where it goes on hardware. They read as ones if what is left of the counter is full
 //! and the lock is taken, so that an alarm looks like one, and else as zeros: a word that is an address has neither.
 
 use crate::harness::{Harness, Job};
+use crate::sequences;
 use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
 use core::sync::atomic::Ordering;
 use ondeck_core::{Atomic, Platform, RunState, Step, ThreadId, WaitEnd};
 
-/// How many bits to take from the counter of the flagship's word to leave it two of its eleven.
-pub const TWO_BITS: u32 = 9;
+/// How many bits to take from the counter of the flagship's word to leave it two of its ten.
+pub const TWO_BITS: u32 = 8;
+/// The same, to leave it one.
+pub const ONE_BIT: u32 = 9;
 /// The same, to leave it none.
-pub const NO_COUNT: u32 = 11;
+pub const NO_COUNT: u32 = 10;
 /// The lowest bit of that counter, and the bit above it, which says that the lock is taken.
-const COUNT_SHIFT: u32 = 51;
+const COUNT_SHIFT: u32 = 52;
 const LOCKED: u64 = 1 << 62;
 
 /// The bits that are missing.
@@ -29,18 +35,18 @@ const fn missing(cut: u32) -> u64 {
     ((1 << cut) - 1) << COUNT_SHIFT
 }
 
-/// The platform `P` with 64-bit words whose counter is `CUT` bits narrower.
-pub struct NarrowCounter<P, const CUT: u32>(PhantomData<fn() -> P>);
+/// The platform `P` with 64-bit words whose counter is `CUT` bits narrower; with [sequences] if `CAN_EXPEL`.
+pub struct NarrowCounter<P, const CUT: u32, const CAN_EXPEL: bool = false>(PhantomData<fn() -> P>);
 
-impl<P, const CUT: u32> Clone for NarrowCounter<P, CUT> {
+impl<P, const CUT: u32, const CAN_EXPEL: bool> Clone for NarrowCounter<P, CUT, CAN_EXPEL> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P, const CUT: u32> Copy for NarrowCounter<P, CUT> {}
+impl<P, const CUT: u32, const CAN_EXPEL: bool> Copy for NarrowCounter<P, CUT, CAN_EXPEL> {}
 
-impl<P, const CUT: u32> fmt::Debug for NarrowCounter<P, CUT> {
+impl<P, const CUT: u32, const CAN_EXPEL: bool> fmt::Debug for NarrowCounter<P, CUT, CAN_EXPEL> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Narrow({CUT} bits less)")
     }
@@ -99,7 +105,7 @@ impl<A: Atomic<u64>, const CUT: u32> Atomic<u64> for Word<A, CUT> {
     }
 }
 
-impl<P: Platform, const CUT: u32> Platform for NarrowCounter<P, CUT> {
+impl<P: Platform, const CUT: u32, const CAN_EXPEL: bool> Platform for NarrowCounter<P, CUT, CAN_EXPEL> {
     type U32 = P::U32;
     type U64 = Word<P::U64, CUT>;
     type Ptr<T: 'static> = P::Ptr<T>;
@@ -172,6 +178,22 @@ impl<P: Platform, const CUT: u32> Platform for NarrowCounter<P, CUT> {
         P::may_spin()
     }
 
+    fn has_sequences() -> bool {
+        CAN_EXPEL
+    }
+
+    fn can_expel() -> bool {
+        CAN_EXPEL
+    }
+
+    unsafe fn store_unless_expelled(word: &Self::U64, expected: u64, new: u64) -> bool {
+        sequences::look_and_store::<Self>(word, expected, new)
+    }
+
+    fn expel() {
+        sequences::expel::<Self>();
+    }
+
     fn fits(address: u64, bits: u32) -> bool {
         P::fits(address, bits)
     }
@@ -191,10 +213,10 @@ impl<P: Platform, const CUT: u32> Platform for NarrowCounter<P, CUT> {
 
 /// The harness `H` with narrower counters.
 #[derive(Debug)]
-pub struct NarrowCounterHarness<H, const CUT: u32>(PhantomData<fn() -> H>);
+pub struct NarrowCounterHarness<H, const CUT: u32, const CAN_EXPEL: bool = false>(PhantomData<fn() -> H>);
 
-impl<H: Harness, const CUT: u32> Harness for NarrowCounterHarness<H, CUT> {
-    type Platform = NarrowCounter<H::Platform, CUT>;
+impl<H: Harness, const CUT: u32, const CAN_EXPEL: bool> Harness for NarrowCounterHarness<H, CUT, CAN_EXPEL> {
+    type Platform = NarrowCounter<H::Platform, CUT, CAN_EXPEL>;
     type Cell = H::Cell;
 
     fn run(jobs: Vec<Job>) {

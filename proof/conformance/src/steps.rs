@@ -1,6 +1,7 @@
 //! Which steps of which algorithm have been taken: coverage of this process in the words of the step tables, and the
 //! story of the present execution, which a failure prints.
 
+use crate::sequences;
 use ondeck_core::Step;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -25,6 +26,7 @@ pub(crate) fn record(thread: usize, step: Step) {
 /// A new execution begins.
 pub(crate) fn begin_execution() {
     STORY.with_borrow_mut(Vec::clear);
+    sequences::begin_execution();
 }
 
 /// Whether the present execution took the steps of `pattern` in this order, by whatever threads, with any others between.

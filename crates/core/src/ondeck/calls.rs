@@ -2,9 +2,9 @@
 
 use super::dugout::Node;
 use super::plan::{self, ReleasePlan};
-use super::state::{DECK, LATCHED, LOCKED, NAPPING, ROOM, RUSH, State};
+use super::state::{DECK, LATCHED, LOCKED, NAPPING, QUIET, ROOM, RUSH, State};
 use super::watch::{Tries, epoch_now};
-use super::{CALL_UP, DETACH, HURRY, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
+use super::{CALL_UP, DETACH, HURRY, HUSH, LATCH, PASS, PASS_ON, Policy, ROUSE, RawOndeck, UNLATCH, VACATE};
 use crate::yields::Yields;
 use crate::{Atomic, Platform};
 use core::cell::Cell;
@@ -77,6 +77,13 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                         }
                         // SAFETY: as above.
                         return unsafe { Self::call(this, Seat::IfBothAreEmpty, true) };
+                    }
+                }
+                ReleasePlan::Vacate if state.may_hush() && P::can_expel() => {
+                    P::step(HUSH);
+                    // E1
+                    if lock.cas(state, State::quiet(), Release) {
+                        return;
                     }
                 }
                 ReleasePlan::Vacate => {
@@ -267,7 +274,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
             }
             P::step(LATCH);
             // E3
-            if self.word.fetch_or(LATCHED, Acquire) & LATCHED == 0 {
+            let before = State(self.word.fetch_or(LATCHED, Acquire));
+            if before.has(QUIET) {
+                // Called alone, so there is no list to protect: the flag means nothing.
+                yields.make_way::<P>();
+            } else if !before.has(LATCHED) {
                 return true;
             }
         }

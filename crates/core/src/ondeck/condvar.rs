@@ -72,7 +72,8 @@
 //! `freed_by_the_notifier`, `freed_by_the_last_waiter`.
 
 use super::dugout::Node;
-use super::state::{FLIGHT, LATCHED, LOCKED, RUSH, State};
+use super::quiet::Knock;
+use super::state::{FLIGHT, LATCHED, LOCKED, QUIET, RUSH, State};
 use super::watch::{Tries, epoch_now};
 use super::{Balanced, Policy, RawOndeck, Turn, step};
 use crate::RawLock;
@@ -394,12 +395,19 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         let busy = P::busy();
         // SAFETY: it is ours until the push or the grant.
         unsafe { here.node.waits_for(lock) };
-        let mut tries = Tries::default();
-        // Each further turn is caused by another thread's step.
+        let (mut tries, mut knock) = (Tries::default(), Knock::at_once());
+        // Each further turn is caused by another thread's step, but for those of a knock, which end.
         loop {
             let state = lock.load();
+            if state.has(QUIET) && state.has(LOCKED) {
+                if lock.knock(state, &here.node, &mut knock) {
+                    continue;
+                }
+                // SAFETY: as for `send_alone`.
+                return unsafe { Waiter::send_alone(waiter) };
+            }
             let hurries = hurries || Self::hurries(state, busy);
-            if state.has(LOCKED) || (!state.is_alone() && !hurries) {
+            if state.has(LOCKED) || (!state.loud().is_alone() && !hurries) {
                 let Some(next) = here.node.on_top_of(state) else {
                     // SAFETY: as for `send_alone`.
                     return unsafe { Waiter::send_alone(waiter) };
@@ -410,14 +418,14 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 if lock.get_through(state, if hurries { next.with(RUSH) } else { next }, Release, &mut tries) {
                     return;
                 }
-            } else if !state.is_alone() {
+            } else if !state.loud().is_alone() {
                 // SAFETY: as for `send_alone`.
                 return unsafe { Waiter::send_alone(waiter) };
             } else {
                 debug_assert!(!state.has(LATCHED), "I6: the latch is taken over sleepers or for an occupied seat only");
                 P::step(INVITE);
                 // The core, as when a sleeper is called: the kernel tends to put it behind its caller.
-                let called = state.called(epoch_now::<P>(T::tuning()), P::current_core());
+                let called = state.loud().called(epoch_now::<P>(T::tuning()), P::current_core());
                 if lock.get_through(state, called, Relaxed, &mut tries) {
                     break;
                 }

@@ -2,7 +2,7 @@
 
 use super::dugout::Node;
 use super::plan::{self, Occupant, OccupantPlan};
-use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, RUSH, SECOND, State};
+use super::state::{ALARM, DECK, FAIR, FLIGHT, HOT, LOCKED, NAPPING, PASSED, QUIET, RUSH, SECOND, State};
 use super::watch::{Heat, Tries, Wait, Watch};
 use super::{
     ACCEPT, ASK, CLAIM, DOZE, ENQUEUE, LEAVE, NAP, Policy, RISE, RawOndeck, SHOW_UP, TAKE, Tuning, Turn, is_past,
@@ -18,7 +18,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn claim(&self, heat: Heat, deadline: Option<u64>) -> Turn {
         P::step(CLAIM);
         let before = State(self.word.fetch_or(DECK | heat.flag(), Relaxed));
-        if before.has(DECK) {
+        if before.has(DECK | QUIET) {
             return Turn::Again;
         }
         debug_assert!(!before.has(SECOND | FLIGHT), "I4: nobody has the other seat");
@@ -85,7 +85,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
 
     /// The node of this thread cannot be written into the word (I8), so nobody can call it: it looks in once a rotation.
     #[cold]
-    fn doze(&self, deadline: Option<u64>) {
+    pub(super) fn doze(&self, deadline: Option<u64>) {
         let rotation_ns = T::tuning().rotate_ns;
         let left_ns = deadline.map_or(u64::MAX, |deadline_ns| deadline_ns.saturating_sub(P::now_ns()));
         P::step(DOZE);
@@ -149,7 +149,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         // One step a turn; ends when the lock comes, or the deadline passes, or the thread goes to the dugout.
         loop {
             let state = self.load();
-            debug_assert!(state.has(DECK), "I4: one seat is ours");
+            debug_assert!(state.has(DECK) && !state.has(QUIET), "I4, I10: one seat is ours");
             watch.observe(state, tuning);
             let me = Occupant {
                 is_called,

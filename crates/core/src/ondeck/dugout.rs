@@ -120,12 +120,15 @@ impl<P: Platform> Node<P> {
         unsafe { self.label.get().write_volatile([what, what ^ MAGIC]) };
     }
 
+    /// The address of the node as the word has it, `None` if that does not fit (I8).
+    pub(super) fn token(&self) -> Option<u64> {
+        P::fits(ptr::from_ref(self).addr() as u64, ADDRESS_BITS).then(|| pack(self))
+    }
+
     /// Makes the node ready to be pushed on top of `state`; gives the state after the push, `None` if the address of
     /// the node does not fit into the word (I8).
     pub(super) fn on_top_of(&self, state: State) -> Option<State> {
-        if !P::fits(ptr::from_ref(self).addr() as u64, ADDRESS_BITS) {
-            return None;
-        }
+        let token = self.token()?;
         self.next.store(Self::head(state).cast_mut(), Relaxed);
         self.prev.store(ptr::null_mut(), Relaxed);
         self.tail.store(ptr::null_mut(), Relaxed);
@@ -133,7 +136,7 @@ impl<P: Platform> Node<P> {
         self.is_called.store(NOT, Relaxed);
         self.skipped.store(0, Relaxed);
         self.core.store(P::current_core(), Relaxed);
-        Some(state.with_head(pack(self)))
+        Some(state.with_head(token))
     }
 
     /// The newest sleeper, null if there is none.

@@ -3,7 +3,7 @@
 //! A plan is made from the word and from what the thread knows beside it. Questions that cost a look at the clock, or ask
 //! the system, come as closures: they are asked in a fixed order, and only where the answer matters.
 
-use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, RUSH, SECOND, State};
+use super::state::{DECK, FAIR, FLIGHT, HOT, LATCHED, LOCKED, NAPPING, PASSED, QUIET, RUSH, SECOND, State};
 
 // -- Acquiring --------------------------------------------------------------------------------------------------------
 
@@ -23,6 +23,8 @@ pub(super) struct Arrival {
 pub(super) enum ArrivalPlan {
     /// The arrival tries to take a free lock, unless that is hot and a seat is taken, or kept and there is one beside it.
     Grab,
+    /// The arrival makes a quiet lock loud, so that it can be asked something.
+    Knock,
     /// The arrival goes away without the lock once its deadline has passed.
     Leave,
     /// The arrival sits down on the empty deck, unless the lock's next waiter is to be a sleeper.
@@ -52,6 +54,9 @@ pub(super) fn arrival(
     if is_past() {
         return ArrivalPlan::Leave;
     }
+    if state.has(QUIET) {
+        return ArrivalPlan::Knock;
+    }
     let is_for_a_sleeper = || state.is_vacant() && is_rotation_due();
     if !state.has(DECK) && !is_for_a_sleeper() {
         return ArrivalPlan::Claim;
@@ -75,7 +80,7 @@ pub(super) fn arrival(
 /// Whether an arrival may take a free lock. It breaks into no hot lock that another is to have: one awake, or one that has been
 /// called. If it did, the turn of who got the lock by the last pass would end after a section or two.
 const fn may_barge(state: State) -> bool {
-    !state.has(HOT) || !state.has(DECK)
+    !state.has(HOT) || !state.has(DECK) || state.has(QUIET)
 }
 
 // -- In a seat --------------------------------------------------------------------------------------------------------
@@ -174,6 +179,10 @@ pub(super) enum ReleasePlan {
 }
 
 pub(super) const fn release(state: State, is_fair: bool) -> ReleasePlan {
+    // Whatever else it shows: who knocks waits awake.
+    if state.has(QUIET) {
+        return ReleasePlan::Vacate;
+    }
     let gives = state.has(FAIR) || is_fair;
     let may_call = state.has_sleepers() && !state.has(LATCHED | FLIGHT | SECOND | NAPPING);
     if gives && may_call {

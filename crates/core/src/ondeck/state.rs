@@ -18,8 +18,9 @@ pub(super) const FAIR: u64 = 1 << 47;
 pub(super) const PASSED: u64 = 1 << 48;
 pub(super) const NAPPING: u64 = 1 << 49;
 pub(super) const HOT: u64 = 1 << 50;
-const COUNT_SHIFT: u32 = 51;
-const COUNT_BITS: u32 = 11;
+pub(super) const QUIET: u64 = 1 << 51;
+const COUNT_SHIFT: u32 = 52;
+const COUNT_BITS: u32 = 10;
 const COUNT: u64 = ((1 << COUNT_BITS) - 1) << COUNT_SHIFT;
 // Not the top bit: of that, compilers make a test of the sign, and the fetch-or becomes a loop.
 pub(super) const LOCKED: u64 = 1 << 62;
@@ -30,7 +31,7 @@ pub(super) const ALARM: u64 = COUNT;
 /// What a release adds: one to the counter. It takes LOCKED away.
 pub(super) const RELEASE: u64 = (1u64 << COUNT_SHIFT).wrapping_sub(LOCKED);
 
-const FLAGS: u64 = RUSH | ROOM | LATCHED | DECK | SECOND | FLIGHT | FAIR | PASSED | NAPPING | HOT | LOCKED;
+const FLAGS: u64 = RUSH | ROOM | LATCHED | DECK | SECOND | FLIGHT | FAIR | PASSED | NAPPING | HOT | QUIET | LOCKED;
 const _: () = assert!(HEAD ^ EPOCH ^ CORE ^ FLAGS ^ COUNT == u64::MAX, "fields overlap or leave gaps");
 const _: () = assert!(COUNT + (1 << COUNT_SHIFT) == LOCKED, "the carry out of the counter goes into LOCKED");
 const _: () = assert!(HEAD_BITS == EPOCH_SHIFT, "the fields above the head begin where it ends");
@@ -49,7 +50,7 @@ impl State {
     }
 
     pub(super) const fn has_sleepers(self) -> bool {
-        self.0 & HEAD != 0
+        self.0 & HEAD != 0 && !self.has(QUIET)
     }
 
     /// Whether nobody is known to wait.
@@ -77,9 +78,19 @@ impl State {
         self.has(FAIR | NAPPING | ROOM | RUSH) || self.is_vacant()
     }
 
-    /// Nothing left but the counter and the hints: HOT, ROOM, RUSH, and the two of the last call.
+    /// Nothing left but the counter and the hints: HOT, ROOM, RUSH, and the two of the last call. Or quiet and free.
     pub(super) const fn is_at_rest(self) -> bool {
-        self.without(HOT | ROOM | RUSH).0 & (HEAD | FLAGS) == 0
+        self.is_quiet_and_free() || self.without(HOT | ROOM | RUSH).0 & (HEAD | FLAGS) == 0
+    }
+
+    pub(super) const fn is_quiet_and_free(self) -> bool {
+        self.0 & (QUIET | LOCKED) == QUIET
+    }
+
+    /// Whether the release may leave the lock quiet: nobody is there, and the counter has come round, so that as many
+    /// releases were asked nothing. Or it is quiet already.
+    pub(super) const fn may_hush(self) -> bool {
+        self.without(HOT | EPOCH | CORE | QUIET).0 == LOCKED
     }
 
     /// How many releases lie between two values, modulo 2048. What an alarm has skipped counts as well.
@@ -137,10 +148,26 @@ impl State {
         State(self.0.wrapping_add(RELEASE))
     }
 
-    /// Free, and one more release counted.
+    /// Free, and one more release counted. Of a quiet lock nothing else is left: it is loud from here on.
     pub(super) const fn released(self) -> State {
-        let count = self.0.wrapping_add(1 << COUNT_SHIFT) & COUNT;
-        State(self.0 & !(LOCKED | COUNT) | count)
+        let before = self.loud();
+        let count = before.0.wrapping_add(1 << COUNT_SHIFT) & COUNT;
+        State(before.0 & !(LOCKED | COUNT) | count)
+    }
+
+    /// Loud: of a quiet word nothing counts but LOCKED.
+    pub(super) const fn loud(self) -> State {
+        if self.has(QUIET) { State(self.0 & LOCKED) } else { self }
+    }
+
+    /// Quiet and held, with the token of a thread that knocks, or 0.
+    pub(super) const fn quiet_and_held(token: u64) -> State {
+        State(QUIET | LOCKED).with_head(token)
+    }
+
+    /// Quiet and free.
+    pub(super) const fn quiet() -> State {
+        State(QUIET)
     }
 
     /// The same, if there is nothing else to do; with nobody asleep there is no rush.

@@ -9,6 +9,7 @@ mod loom;
 mod loom_deep;
 mod loom_narrow;
 mod loom_ondeck;
+mod loom_quiet;
 mod monitor;
 mod selftest;
 

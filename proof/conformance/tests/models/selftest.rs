@@ -64,7 +64,7 @@ fn coins_have_two_sides_for_every_thread() {
 /// A reader that takes an equal count for the same time, while a writer comes and goes `releases` times.
 fn trusts_the_count<H: Harness>(releases: u32) {
     const LOCKED: u64 = 1 << 62;
-    const RELEASE: u64 = LOCKED | 1 << 51;
+    const RELEASE: u64 = LOCKED | 1 << 52;
     let word = Arc::new((<H::Platform as Platform>::U64::new(0), <H::Platform as Platform>::U32::new(0)));
     let (written, read) = (word.clone(), word.clone());
     let write = Box::new(move || {
@@ -87,7 +87,7 @@ fn trusts_the_count<H: Harness>(releases: u32) {
     H::run(vec![write as Job, look]);
 }
 
-/// A narrow word comes round: four releases are seen with eleven bits of a counter, and not with two.
+/// A narrow word comes round: four releases are seen with ten bits of a counter, and not with two.
 #[test]
 fn narrow_words_come_round() {
     Model::new().check(|| trusts_the_count::<LoomHarness>(4));

@@ -3,4 +3,5 @@
 mod api;
 mod free_after_release;
 mod hardware;
+mod quiet;
 mod stress;

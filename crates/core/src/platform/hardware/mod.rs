@@ -7,6 +7,7 @@
 mod busy;
 mod clock;
 mod parallelism;
+mod sequence;
 
 mod thread_index;
 
@@ -165,6 +166,26 @@ impl Platform for Hardware {
     #[inline(always)]
     fn atomics_may_be_far() -> bool {
         cfg!(target_arch = "aarch64")
+    }
+
+    #[inline(always)]
+    fn has_sequences() -> bool {
+        sequence::EXIST
+    }
+
+    #[inline]
+    fn can_expel() -> bool {
+        sequence::can_expel()
+    }
+
+    #[inline(always)]
+    unsafe fn store_unless_expelled(word: &AtomicU64, expected: u64, new: u64) -> bool {
+        // SAFETY: the caller owes the same.
+        unsafe { sequence::store(word, expected, new) }
+    }
+
+    fn expel() {
+        sequence::expel();
     }
 
     #[inline]
