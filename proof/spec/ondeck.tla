@@ -60,6 +60,7 @@ CONSTANTS
   Spins,        \* P::may_spin: whether there is more than one core.
   Still,        \* Whether an occupant may find that the lock has not been released for long: then it naps, or cedes.
   Hot,          \* Whether somebody may decline a free lock because it is hot.
+  Quiets,       \* Whether a lock becomes quiet, that is, P::can_expel.
   Rushes,       \* Whether a sleeper may be one that has been notified, as if a notifier had pushed it.
   Spurious,     \* Whether sleepers may wake without cause.
   Rotation,     \* "any": each look at the clock may find a rotation due or not; "clock": it is due from `rotate` until
@@ -80,14 +81,15 @@ VARIABLES
 
 vars == <<word, node, pc, notes, called, behind, left, due>>
 
-Flags == {"RUSH", "LATCHED", "DECK", "SECOND", "FLIGHT", "FAIR", "PASSED", "NAPPING", "ALARM", "LOCKED"}
+Flags == {"RUSH", "LATCHED", "DECK", "SECOND", "FLIGHT", "FAIR", "PASSED", "NAPPING", "QUIET", "ALARM", "LOCKED"}
 
 Blank == [next |-> Nobody, prev |-> Nobody, tail |-> Nobody, is_called |-> FALSE, is_alone |-> FALSE, is_notified |-> FALSE,
           is_granted |-> FALSE, skipped |-> 0]
 
 Bugs == {"none", "claims_when_due", "ignores_vacant", "drops_the_call", "leaves_although_called",
          "touches_after_release", "naps_quietly", "calls_twice", "rises_quietly", "leaves_quietly",
-         "hurries_to_a_seat", "unlatches_quietly"}
+         "hurries_to_a_seat", "unlatches_quietly", "settles_at_once", "settles_unseen", "expels_first",
+         "hushes_beside", "claims_in_quiet", "latches_in_quiet", "slips_blindly"}
 
 ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
        /\ Rotation \in {"any", "clock", "never"}
@@ -97,11 +99,12 @@ ASSUME /\ Endless \subseteq Threads /\ Timed \subseteq Threads
 (* The word: state.rs. *)
 
 Has(w, flags)    == w.flags \cap flags # {}
-HasSleepers(w)   == w.head # Nobody
+IsQuiet(w)       == Has(w, {"QUIET"})
+HasSleepers(w)   == w.head # Nobody /\ ~IsQuiet(w)
 With(w, flags)   == [w EXCEPT !.flags = @ \cup flags]
 Without(w, flags) == [w EXCEPT !.flags = @ \ flags]
 
-IsAlone(w)     == ~HasSleepers(w) /\ ~Has(w, {"DECK"})
+IsAlone(w)     == w.head = Nobody /\ ~Has(w, {"DECK"})
 IsAnybodyUp(w) == Has(w, {"SECOND"}) \/ (Has(w, {"DECK"}) /\ ~Has(w, {"FLIGHT"}))
 IsVacant(w)    == HasSleepers(w) /\ ~Has(w, {"DECK"})
 
@@ -112,8 +115,13 @@ Heard(w) == CASE Bug = "ignores_vacant" -> Has(w, {"FAIR", "NAPPING", "RUSH"})
               [] OTHER                  -> Asks(w)
 Alarmed(w) == IF Heard(w) THEN With(w, {"ALARM"}) ELSE Without(w, {"ALARM"})
 
-Released(w) == Without(w, {"LOCKED"})
-Vacated(w)  == Without(w, {"LOCKED"} \cup IF HasSleepers(w) THEN {} ELSE {"RUSH"})
+\* Of a quiet word nothing counts but LOCKED, and the token of who knocks in the place of the head.
+Loud(w)  == IF IsQuiet(w) THEN [head |-> Nobody, flags |-> w.flags \cap {"LOCKED"}] ELSE w
+Quiet    == [head |-> Nobody, flags |-> {"QUIET"}]
+Knocked(t) == [head |-> t, flags |-> {"QUIET", "LOCKED"}]
+
+Released(w) == Without(Loud(w), {"LOCKED"})
+Vacated(w)  == Without(Loud(w), {"LOCKED"} \cup IF HasSleepers(w) THEN {} ELSE {"RUSH"})
 Passed(w)   == With(w, {"PASSED"})
 OneSeatLess(w) == Without(w, IF Has(w, {"SECOND"}) THEN {"SECOND"} ELSE {"DECK"})
 AtBat(w) == OneSeatLess(Without(With(w, {"LOCKED"}), {"FAIR", "PASSED", "NAPPING"}))
@@ -132,7 +140,7 @@ ListFrom(newest, most) ==
   IF newest = Nobody \/ most = 0 THEN <<>> ELSE <<newest>> \o ListFrom(node[newest].next, most - 1)
 
 \* The sleepers, newest first; one more than there can be if the links run in a circle.
-Dugout == ListFrom(word.head, Cardinality(Threads) + 1)
+Dugout == ListFrom(Loud(word).head, Cardinality(Threads) + 1)
 
 \* The place of the anchor in the dugout, 0 if there is none.
 Anchor(list) ==
@@ -234,13 +242,14 @@ grab(t) ==
 \* The lock was seen taken, or free but hot with a seat taken or kept.
 MustWait(t) ==
   /\ pc[t] = "slow"
+  /\ ~IsQuiet(word)
   /\ Has(word, {"LOCKED"}) \/ (Hot /\ Has(word, {"DECK"}))
   /\ ~Knows(t, "past")
 
 \* acquire_slow sees that the deadline has passed.
 return(t) ==
   /\ pc[t] = "slow"
-  /\ Has(word, {"LOCKED"}) \/ (Hot /\ Has(word, {"DECK"}))
+  /\ Has(word, {"LOCKED"}) \/ (Hot /\ Has(word, {"DECK"}) /\ ~IsQuiet(word))
   /\ Knows(t, "past")
   /\ GivesUp(t)
   /\ UNCHANGED <<word, node, called, behind, due>>
@@ -257,7 +266,7 @@ look(t) ==
 claim(t) ==
   \/ /\ pc[t] = "claim"
      /\ Flips(With(word, {"DECK"}))
-     /\ Goes(t, IF Has(word, {"DECK"}) THEN "slow" ELSE "deck")
+     /\ Goes(t, IF Has(word, {"DECK"}) \/ (IsQuiet(word) /\ Bug # "claims_in_quiet") THEN "slow" ELSE "deck")
      /\ UNCHANGED notes /\ OnlyWord
   \/ /\ MustWait(t)
      /\ Spins /\ ~Knows(t, "retired")
@@ -276,6 +285,33 @@ enqueue(t) ==
        /\ Writes(With([word EXCEPT !.head = t], IF is_notified THEN {"RUSH"} ELSE {}))
   /\ Goes(t, "asleep")
   /\ UNCHANGED <<notes, called, behind, left, due>>
+
+-----------------------------------------------------------------------------------------------------------------
+(* Who finds a quiet lock taken: quiet.rs. *)
+
+\* Of two, each may replace the other's token.
+knock(t) ==
+  /\ pc[t] = "slow" /\ ~Knows(t, "past")
+  /\ IsQuiet(word) /\ Has(word, {"LOCKED"}) /\ word.head # t
+  /\ Flips(Knocked(t))
+  /\ Goes(t, IF Bug \in {"settles_at_once", "expels_first"} THEN "settle" ELSE "slow")
+  /\ UNCHANGED notes /\ OnlyWord
+
+expel(t) ==
+  /\ pc[t] = "slow" /\ ~Knows(t, "past")
+  /\ IsQuiet(word) /\ Has(word, {"LOCKED"})
+  /\ word.head = t \/ Bug = "expels_first"
+  /\ pc' = [u \in Threads |-> CASE pc[u] = "slips" -> "burnt"
+                               [] u = t /\ Bug # "expels_first" -> "settle"
+                               [] OTHER -> pc[u]]
+  /\ UNCHANGED <<word, notes>> /\ OnlyWord
+
+settle(t) ==
+  /\ pc[t] = "settle"
+  /\ IF IsQuiet(word) /\ Has(word, {"LOCKED"}) /\ (word.head = t \/ Bug = "settles_unseen")
+     THEN Flips(Loud(word)) ELSE UNCHANGED word
+  /\ Goes(t, "slow")
+  /\ UNCHANGED notes /\ OnlyWord
 
 -----------------------------------------------------------------------------------------------------------------
 (* On deck: deck.rs. *)
@@ -359,15 +395,43 @@ show_up(t) ==
 
 \* The addition of a release under an alarm, or, once in 1024 times, under none: the lock stays taken.
 burn(t) ==
-  /\ pc[t] = "inside"
+  /\ pc[t] = "inside" /\ ~IsQuiet(word)
   /\ Flips(Without(word, {"ALARM"}))
   /\ Goes(t, "burnt")
   /\ UNCHANGED notes /\ OnlyWord
 
+\* The release of a quiet lock is a look and a store, and between them whatever ends a sequence.
+slip(t) ==
+  \/ /\ pc[t] = "inside" /\ IsQuiet(word)
+     /\ Goes(t, "saw_quiet")
+     /\ UNCHANGED <<word, notes>> /\ OnlyWord
+  \/ /\ pc[t] = "saw_quiet"
+     /\ Goes(t, IF word = [Quiet EXCEPT !.flags = @ \cup {"LOCKED"}] \/ Bug = "slips_blindly" THEN "slips" ELSE "burnt")
+     /\ UNCHANGED <<word, notes>> /\ OnlyWord
+  \/ /\ pc[t] = "slips"
+     /\ Flips(Quiet)
+     /\ Releases(t, "idle")
+
+\* By a signal, or as the thread loses its core.
+is_ended(t) ==
+  /\ pc[t] = "slips"
+  /\ Goes(t, "burnt")
+  /\ UNCHANGED <<word, notes>> /\ OnlyWord
+
 \* In the slow release, after an alarm or because it is a fair one.
-InReleaseSlow(t, is_fair) ==
+InSlow(t, is_fair) ==
   \/ pc[t] = "burnt" /\ ~is_fair
   \/ pc[t] = "inside" /\ is_fair /\ ~IsAlone(word)
+InReleaseSlow(t, is_fair) == InSlow(t, is_fair) /\ ~IsQuiet(word)
+
+\* The counter has come round with nothing asked, or the lock is quiet and a slip has been ended.
+hush(t) ==
+  /\ Quiets
+  /\ pc[t] = "burnt"
+  /\ word.flags \ {"QUIET"} = {"LOCKED"} \/ (Bug = "hushes_beside" /\ ~Asks(word))
+  /\ word.head = Nobody \/ (Bug = "hushes_beside" /\ ~Asks(word))
+  /\ Flips(Quiet)
+  /\ Releases(t, "idle")
 
 Gives(is_fair) == is_fair \/ Has(word, {"FAIR"})
 MayCall ==
@@ -410,11 +474,14 @@ call_up(t, is_fair) ==
 \* The addition of a release without an alarm; the compare-exchange of the slow one.
 vacate(t, is_fair) ==
   \/ /\ pc[t] = "inside" /\ ~is_fair
-     /\ ~Has(word, {"ALARM"})
+     /\ ~Has(word, {"ALARM"}) /\ ~IsQuiet(word)
      /\ Flips(Released(word))
      /\ Releases(t, IF Bug = "touches_after_release" THEN "touch" ELSE "idle")
   \/ /\ InReleaseSlow(t, is_fair)
      /\ ~Hands(is_fair) /\ ~MayHurry /\ ~Has(word, {"NAPPING"}) /\ ~CanCallUp
+     /\ Writes(Vacated(word))
+     /\ Releases(t, "idle")
+  \/ /\ InSlow(t, is_fair) /\ IsQuiet(word)
      /\ Writes(Vacated(word))
      /\ Releases(t, "idle")
 
@@ -501,7 +568,7 @@ latch_self(t) ==
   /\ pc[t] = "asleep" /\ Knows(t, "past")
   /\ ~Has(word, {"LATCHED"})
   /\ Flips(With(word, {"LATCHED"}))
-  /\ Goes(t, IF node[t].is_called /\ Bug # "leaves_although_called" THEN "unlatch" ELSE "detach")
+  /\ Goes(t, IF IsQuiet(word) /\ Bug # "latches_in_quiet" THEN "asleep" ELSE IF node[t].is_called /\ Bug # "leaves_although_called" THEN "unlatch" ELSE "detach")
   /\ UNCHANGED notes /\ OnlyWord
 
 latch(t) == latch_self(t) \/ latch_in_a_rush(t)
@@ -578,9 +645,9 @@ rotate ==
 \* not modelled: send_alone: of the condition variable, see ondeck_condvar.tla
 
 Step(t) ==
-  \/ grab(t) \/ return(t) \/ look(t) \/ claim(t) \/ enqueue(t)
+  \/ grab(t) \/ return(t) \/ look(t) \/ claim(t) \/ enqueue(t) \/ knock(t) \/ expel(t) \/ settle(t)
   \/ accept(t) \/ take(t) \/ ask(t) \/ nap(t) \/ rise(t) \/ wake_other(t) \/ leave(t) \/ show_up(t)
-  \/ burn(t) \/ touch(t) \/ wake_deck(t)
+  \/ burn(t) \/ slip(t) \/ hush(t) \/ touch(t) \/ wake_deck(t)
   \/ \E is_fair \in {FALSE, FairRelease} :
        pass_on(t, is_fair) \/ pass(t, is_fair) \/ rouse(t, is_fair) \/ hurry(t, is_fair) \/ call_up(t, is_fair)
        \/ vacate(t, is_fair)
@@ -589,7 +656,7 @@ Step(t) ==
 AllDone == \A t \in Threads : pc[t] = "done"
 Terminated == AllDone /\ UNCHANGED vars
 
-Next == (\E t \in Threads : Step(t) \/ expire(t) \/ spurious(t)) \/ rotate \/ Terminated
+Next == (\E t \in Threads : Step(t) \/ expire(t) \/ spurious(t) \/ is_ended(t)) \/ rotate \/ Terminated
 
 \* Each thread that can go on does.
 Spec == Init /\ [][Next]_vars /\ \A t \in Threads : WF_vars(Step(t))
@@ -613,7 +680,7 @@ Symmetry == Permutations(Endless) \cup Permutations(Threads \ Endless)
 At(places) == {t \in Threads : pc[t] \in places}
 
 Places == {"idle", "slow", "claim", "deck", "nap", "rise", "wake_other", "asleep", "detach", "unlatch", "await_grant",
-           "show_up", "inside", "burnt", "call", "call_another", "call_beside", "wake_and_call", "rush", "look", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
+           "show_up", "settle", "inside", "saw_quiet", "slips", "burnt", "call", "call_another", "call_beside", "wake_and_call", "rush", "look", "grant", "wake_sleeper", "wake_deck", "touch", "done"}
 
 TypeOk ==
   /\ word \in [head : Threads \cup {Nobody}, flags : SUBSET Flags]
@@ -626,7 +693,7 @@ TypeOk ==
        /\ left[t] \in 0..MaxAcquires
   /\ due \in BOOLEAN
 
-Holders == At({"inside", "burnt"})
+Holders == At({"inside", "saw_quiet", "slips", "burnt"})
 MutualExclusion == Cardinality(Holders) <= 1
 
 \* I1
@@ -638,7 +705,7 @@ Occupants == At({"deck", "nap", "rise", "wake_other"})
 IsInDugout(t) == pc[t] \in {"asleep", "unlatch", "await_grant"} \/ Knows(t, "awaits")
 OnTheWay == At({"show_up"}) \cup {t \in Threads : IsInDugout(t) /\ node[t].is_called /\ ~node[t].is_alone}
 SeatsAre(on_the_way) ==
-  /\ Cardinality(Occupants \cup on_the_way) = AsNumber(Has(word, {"DECK"})) + AsNumber(Has(word, {"SECOND"}))
+  /\ Cardinality(Occupants \cup on_the_way) = AsNumber(Has(Loud(word), {"DECK"})) + AsNumber(Has(word, {"SECOND"}))
   /\ Cardinality(on_the_way) = AsNumber(Has(word, {"FLIGHT"}))
   /\ Has(word, {"FLIGHT", "SECOND"}) => Has(word, {"DECK"})
   /\ Has(word, {"FAIR", "NAPPING"}) => IsAnybodyUp(word)
@@ -651,7 +718,7 @@ OneStays == Has(word, {"SECOND"}) /\ ~Has(word, {"PASSED"}) =>
 
 \* I6
 Latched ==
-  /\ Cardinality(At({"call", "call_another", "call_beside", "wake_and_call", "detach", "unlatch"})) = AsNumber(Has(word, {"LATCHED"}))
+  /\ Cardinality(At({"call", "call_another", "call_beside", "wake_and_call", "detach", "unlatch"})) = AsNumber(Has(Loud(word), {"LATCHED"}))
   /\ At({"call", "call_another", "call_beside", "wake_and_call", "detach"}) # {} => HasSleepers(word)
 
 \* The list is what the word leads to: each sleeper that has not been called, once; links towards newer sleepers are
@@ -702,7 +769,13 @@ IsFreed == \A t \in Threads : left[t] = 0
 NobodyTouchesFreed == IsFreed => \A t \in Threads : pc[t] \in {"wake_sleeper", "wake_deck", "done"}
 
 \* I7
-IsAtRest == AllDone => Without(word, {"ALARM", "RUSH"}) = [head |-> Nobody, flags |-> {}]
+IsAtRest == AllDone => Without(Loud(word), {"ALARM", "RUSH"}) = [head |-> Nobody, flags |-> {}]
+
+\* I10: a slip under way overwrites nothing but a knock, and whoever relies on the next release has made the lock loud.
+QuietIsAsked(t) == pc[t] \in {"deck", "nap", "rise", "wake_other", "show_up", "detach", "unlatch"}
+IsQuietAlone ==
+  /\ At({"slips"}) # {} => IsQuiet(word) /\ Has(word, {"LOCKED"})
+  /\ IsQuiet(word) => \A t \in Threads : ~QuietIsAsked(t)
 
 -----------------------------------------------------------------------------------------------------------------
 (* Liveness. *)
@@ -710,6 +783,6 @@ IsAtRest == AllDone => Without(word, {"ALARM", "RUSH"}) = [head |-> Nobody, flag
 Termination == <>AllDone
 
 \* Whoever waits for its only acquisition while others acquire for ever is inside sooner or later.
-Waiting(t) == pc[t] \in {"slow", "claim", "deck", "nap", "rise", "wake_other", "asleep", "show_up"}
+Waiting(t) == pc[t] \in {"slow", "settle", "claim", "deck", "nap", "rise", "wake_other", "asleep", "show_up"}
 Served == \A t \in Threads \ Endless : Waiting(t) ~> pc[t] = "inside"
 =================================================================================================================

@@ -45,7 +45,9 @@
 //!   bit, and adds one to a counter of releases below it.
 //! - *The alarm:* if somebody wants something from the next release, it first sets all bits of the counter. Then the
 //!   addition carries out of the counter, and LOCKED stays set. So the unlocking thread still has the lock, and reads what is
-//!   asked. A counter that is full by itself, once in 2048 releases, only makes one unlock look in vain.
+//!   asked. A counter that is full by itself, once in 1024 releases, only makes one unlock look in vain.
+//! - *Quiet:* a lock that was asked nothing in 1024 releases is released without an atomic instruction from then on, until
+//!   somebody finds it taken. quiet.rs has all of that. What follows here is about *loud* locks.
 //!
 //! The counter tells the thread on deck how often the lock was released between two looks. More than one release in 100 ns:
 //! hot. Less than one in 2 us (300 ns if all threads run on one memory node): not hot. Between the two an *audit* decides.
@@ -88,7 +90,8 @@
 //! | 48 | PASSED | the lock is given to who sits; LOCKED stays set | pass, pass_on | accept | exact |
 //! | 49 | NAPPING | an occupant, or both, sleep on the word, and a release must wake them | nap | rise, rouse, accept, leave | may linger until they are up |
 //! | 50 | HOT | the lock loses by being passed around, or an audit is under way | ask, claim | take, leave | a hint |
-//! | 51-61 | count | releases and passes, modulo 2048; full: the alarm | vacate, rouse, call_up, hurry, pass, pass_on; full: whatever asks something | a release that adds, and whatever compares with nothing asked | full in vain, once in 2048 releases and after a claim |
+//! | 51 | QUIET | the next release looks and stores; of the rest of the word LOCKED counts, and the head is a token | hush | settle; a release that finds more than it expects; invite | exact |
+//! | 52-61 | count | releases and passes, modulo 1024; full: the alarm | vacate, rouse, call_up, hurry, pass, pass_on; full: whatever asks something | a release that adds, and whatever compares with nothing asked | full in vain, once in 1024 releases and after a claim |
 //! | 62 | LOCKED | somebody is inside, or PASSED | grab, take, `try_acquire_alone` | vacate, rouse, call_up, hurry, `release_alone` | exact |
 //! | 63 | RUSH | the next release calls sleepers, whoever has a seat | enlist, enqueue, whoever ends a rush while nobody is up | hurry; vacate with nobody asleep | may linger on a free lock; whoever calls next then goes on with the rush |
 //!
@@ -124,6 +127,11 @@
 //! | rise | NAPPING cleared | occupant | compare-exchange, Relaxed; then wake by address if SECOND |
 //! | leave | one seat less taken | occupant out of time, or on its way to the dugout | compare-exchange, Relaxed |
 //! | show_up | FLIGHT cleared | called sleeper | fetch-and, Relaxed |
+//! | slip | quiet: held -> free | holder | a load, then a store with Release (E1), unless expelled in between |
+//! | hush | held -> quiet and free | holder | compare-exchange, Release (E1) |
+//! | knock | quiet and held: the token set | arrival, notifier | compare-exchange, Relaxed |
+//! | expel | nothing: ends the slips under way | the same, later | a system call |
+//! | settle | quiet and held, with the own token -> held | the same, then | compare-exchange, Relaxed |
 //! | vacate | held -> free, or, under an alarm, held and the counter empty | holder | fetch-add, Release (E1); in the slow path a compare-exchange, then a pause if ROOM |
 //! | rouse | held -> free, NAPPING cleared | holder | compare-exchange, Release (E1); then wake by address |
 //! | pass | held -> PASSED | holder | compare-exchange, Release (E1); then wake by address if NAPPING |
@@ -175,8 +183,11 @@
 //!   `a_release_under_an_alarm_keeps_the_lock`, `small::condvar_wakes_all_and_loses_none`, TLA+ `AlarmIsHeard`,
 //!   proof/spec/ondeck.toml `bug_naps_quietly` and `bug_leaves_quietly`, proof/spec/ondeck_condvar.toml `bug_enlists_quietly`.
 //!
+//! - I10 A quiet word is asked nothing: quiet.rs. asserted: `cas`, `sit`; checked by: loom_quiet.rs, TLA+ `IsQuietAlone`, and seven
+//!   faults in proof/spec/ondeck.toml.
+//!
 //! An equal word. A compare-exchange cannot tell the word that it read from an equal one of another time (the counter
-//! returns after 2048 releases, and with each alarm), and need not: what it relies on beside the word holds whenever the
+//! returns after 1024 releases, and with each alarm), and need not: what it relies on beside the word holds whenever the
 //! word is equal:
 //!
 //! | step | relied on beside the word | why an equal word has it |
@@ -187,7 +198,8 @@
 //! | claim beside a call | nothing: any arrival may | that is in the word |
 //! | nap, its wait | the next release owes a wake | the upper half has LOCKED, NAPPING, the alarm and not PASSED, so the holder's release will hear of it, or has and will compare |
 //! | latch in a rush | somebody sleeps, and the lock is not gone | that is in the word; who has been called and not granted keeps it (I6) |
-//! | vacate, rouse, pass | LOCKED is ours | we are inside |
+//! | vacate, rouse, pass, hush | LOCKED is ours | we are inside |
+//! | settle | the token was there all the time | only its thread writes it |
 //! | pass_on, call_up, hurry | the same, and the latch is free | that is in the word |
 //! | detach | the list is as it was linked, up to the head | under the latch the head changes by pushes only, so a node that was pushed on comes to the head again only by our own detach |
 //! | summon, withdraw | a waiter's record, not the word | QUEUED does not return in the life of a record |
@@ -198,7 +210,8 @@
 //! # Orderings
 //! - E1 `vacate`, `rouse`, `call_up`, `hurry`, `pass`, `pass_on` -> `grab`, `take`, `accept`: everything the last holder
 //!   wrote. All writes to the word are RMWs, so those in between continue the release sequence; but for those of a process
-//!   with one thread (`try_acquire_alone`, `release_alone`), which the start of another thread orders.
+//!   with one thread (`try_acquire_alone`, `release_alone`), which the start of another thread orders, and for slips, which
+//!   begin one.
 //! - E2 `enqueue`, `detach` -> the loads of the head under the latch: the fields of the sleeper, and the links.
 //! - E3 `detach`, `unlatch` -> `pass_on`, `call_up`, `hurry`, `latch`: the links that the last latch holder edited.
 //! - E4 `Node::grant` -> `Node::is_granted`: that the caller is done with the node.
@@ -240,7 +253,7 @@
 //!   `plain_under_priorities`, `timed_under_priorities`.
 //!
 //! # Cost
-//! Alone: 2 RMWs, and on Arm a load, 1 line. A pass: the occupant's `claim`, `ask` and `accept`, and two RMWs for the release
+//! Alone: 2 RMWs, and on Arm a load, 1 line; quiet: 1 RMW. A pass: the occupant's `claim`, `ask` and `accept`, and two RMWs for the release
 //! instead of one (the addition that finds the alarm, then `pass`); with a call one more for the ex-holder (`detach`), and
 //! `enqueue` and `show_up` for the sleeper. One poll of the line per gap of an occupant; no system call while nobody sleeps. An
 //! audit: one stay on deck of some five releases,
@@ -254,7 +267,7 @@
 //! node's address. Conformance `freeing`.
 //!
 //! # Limits
-//! Not recursive. More than 2047 releases between two polls look like fewer: at 16 us between polls that is below 8 ns a
+//! Not recursive. More than 1023 releases between two polls look like fewer: at 16 us between polls that is below 16 ns a
 //! release. An alarm between two polls looks like many. Both errors are of judgement only.
 //!
 //! Only stacks below 2^48 have sleepers. A thread on another one (five-level paging, if it asked for such a stack; tags in
@@ -269,19 +282,19 @@
 use crate::yields::Yields;
 use crate::{Atomic, Hardware, Platform, StaticPlatform, Step};
 use crate::{Entry, Promises, RawLock, RawTimedLock};
-use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use dugout::Node;
 use plan::{Arrival, ArrivalPlan};
 use quiet::Knock;
-use state::{ALARM, DECK, LOCKED, NAPPING, QUIET, RELEASE, ROOM, State};
+use state::{ALARM, LOCKED, NAPPING, QUIET, RELEASE, ROOM, State};
 use watch::{Heat, Tries, epoch_now};
 
 mod calls;
 mod condvar;
 mod deck;
 mod dugout;
+mod inspect;
 mod plan;
 mod quiet;
 mod state;
@@ -468,25 +481,6 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
         self.word.store(self.load().vacated().0, Relaxed);
     }
 
-    /// How often the lock was released or passed, modulo 1024. `None` while something is asked of its holder, after which it is
-    /// counted anew, and while releases are not counted, as nobody has asked anything for long. Stale at once.
-    pub fn n_releases(&self) -> Option<u64> {
-        let state = self.load();
-        (!state.is_alarmed() && !state.has(QUIET)).then(|| state.count())
-    }
-
-    /// Whether some thread holds the lock; stale at once.
-    #[inline]
-    pub fn is_taken(&self) -> bool {
-        self.load().has(LOCKED)
-    }
-
-    /// Whether some thread is known to wait for the lock; stale at once.
-    #[inline]
-    pub fn is_contended(&self) -> bool {
-        !self.load().is_alone()
-    }
-
     #[inline(always)]
     fn load(&self) -> State {
         State(self.word.load(Relaxed))
@@ -599,17 +593,4 @@ enum Turn {
 
 fn is_past<P: Platform>(deadline: Option<u64>) -> bool {
     deadline.is_some_and(|deadline_ns| P::now_ns() >= deadline_ns)
-}
-
-// -- 10. Inspect ------------------------------------------------------------------------------------------------------
-
-impl<P: Platform, T: Policy> fmt::Debug for RawOndeck<P, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.load();
-        f.debug_struct("RawOndeck")
-            .field("is_taken", &state.has(LOCKED))
-            .field("has_deck", &state.has(DECK))
-            .field("has_sleepers", &state.has_sleepers())
-            .finish()
-    }
 }

@@ -5,6 +5,7 @@
 //! `release`.
 
 use crate::harness::{CheckedCell, Harness};
+use crate::properties::free_lock;
 use ondeck_lineage::RawLock;
 
 /// The object.
@@ -16,7 +17,7 @@ pub struct CountedObject<H: Harness, L> {
 impl<H: Harness, L: RawLock<Platform = H::Platform>> CountedObject<H, L> {
     /// An object with so many users.
     pub fn new(users: u64) -> Self {
-        CountedObject { lock: L::new(), users: H::Cell::new(users) }
+        CountedObject { lock: free_lock(), users: H::Cell::new(users) }
     }
 
     /// Acquires and releases, and stays a user. `acquire` must return with the lock held.

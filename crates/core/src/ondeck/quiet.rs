@@ -94,8 +94,10 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub(super) fn release_quiet(this: *const Self) {
         P::step(SLIP);
         let (held, free) = (State::quiet_and_held(0), State::quiet());
-        // SAFETY: the caller holds the lock, so it is there. It is quiet, so `can_expel` was true.
-        let is_free = unsafe { P::store_unless_expelled(&(*this).word, held.0, free.0) }; // E1
+        // SAFETY: the caller holds the lock, so it is there until the store.
+        let word = unsafe { &(*this).word };
+        // SAFETY: the lock is quiet, so `can_expel` was true.
+        let is_free = unsafe { P::store_unless_expelled(word, held.0, free.0) }; // E1
         if !is_free {
             Self::release_slow(this, false);
         }

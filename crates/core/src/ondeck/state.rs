@@ -93,7 +93,7 @@ impl State {
         self.without(HOT | EPOCH | CORE | QUIET).0 == LOCKED
     }
 
-    /// How many releases lie between two values, modulo 2048. What an alarm has skipped counts as well.
+    /// How many releases lie between two values, modulo 1024. What an alarm has skipped counts as well.
     pub(super) const fn releases_since(self, earlier: State) -> u64 {
         ((self.0 & COUNT).wrapping_sub(earlier.0 & COUNT) & COUNT) >> COUNT_SHIFT
     }
@@ -369,6 +369,31 @@ mod tests {
             assert!(state.napping(true).has(NAPPING) && state.napping(false).has(NAPPING));
             assert_eq!(state.napping(true).has(FAIR), state.has(FAIR));
             assert!(!state.napping(false).has(FAIR));
+        }
+    }
+
+    #[test]
+    fn of_a_quiet_word_nothing_counts_but_that_it_is_taken() {
+        for stray in all().map(|state| state.with(QUIET)) {
+            assert_eq!(stray.loud(), if stray.has(LOCKED) { State(LOCKED) } else { State(0) });
+            assert!(!stray.has_sleepers() && !stray.is_vacant());
+            assert_eq!(stray.is_at_rest(), !stray.has(LOCKED));
+        }
+        for token in [0, 0x1234] {
+            let held = State::quiet_and_held(token);
+            assert_eq!((held.head(), held.loud()), (token, State(LOCKED)));
+            assert!(!held.asks() && !held.is_alarmed());
+            assert_eq!(held.released(), State(1 << COUNT_SHIFT), "loud, with one release counted");
+            assert_eq!(held.may_hush(), token == 0);
+        }
+    }
+
+    /// A release that has found an alarm, and a slip that was ended: with nobody there.
+    #[test]
+    fn a_lock_becomes_quiet_only_alone() {
+        for state in all().chain(all().map(|state| state.with(ALARM))) {
+            let rest = state.without(HOT | LOCKED).0 & (HEAD | FLAGS | COUNT);
+            assert_eq!(state.may_hush(), state.has(LOCKED) && rest == 0);
         }
     }
 

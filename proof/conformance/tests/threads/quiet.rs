@@ -44,8 +44,10 @@ fn hush(lock: &Lock) -> bool {
 /// glibc has areas since 2.35, the kernel this `membarrier` since 5.10. A test that finds no quiet lock there would show nothing.
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 fn must_be_quiet() -> bool {
-    // SAFETY: no arguments; a C string of the library's.
-    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) }.to_string_lossy();
+    // SAFETY: no arguments.
+    let version = unsafe { libc::gnu_get_libc_version() };
+    // SAFETY: a C string of the library's.
+    let version = unsafe { std::ffi::CStr::from_ptr(version) }.to_string_lossy();
     let minor: u32 = version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(0);
     let is_switched_off = std::env::var("GLIBC_TUNABLES").is_ok_and(|all| all.contains("rseq=0"));
     // A query of `membarrier` says which of its commands there are.

@@ -51,16 +51,31 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 /// is a data race in most C libraries. glibc is safe from 2.41 on. So a library that is loaded early asks early.
 ///
 /// # System calls
-/// Waiting and waking make system calls. [`parallelism`](Platform::parallelism) makes some about once a second. On
+/// Waiting and waking make system calls. Who waits for a quiet lock that is held for long makes `membarrier`. [`parallelism`](Platform::parallelism) makes some about once a second. On
 /// Linux these include `openat` and `read`. A notified thread that comes up late asks for the CPU time of the process, every
 /// 10 ms at most. If a sandbox kills the process for them, set `ONDECK_SPIN=0`: `may_spin`
 /// then does not ask for `parallelism`, and late threads do not ask.
 ///
 /// # Before `main`
-/// On Linux the loader runs a constructor, which reads from `/sys` how many memory nodes there are. On a machine with
-/// one node it reads one file, in about 10 us.
+/// On Linux the loader runs constructors. One reads from `/sys` how many memory nodes there are. On a machine with
+/// one node it reads one file, in about 10 us. On x86-64, another one asks the C library for its restartable sequences, and
+/// makes one system call, `membarrier`.
+///
+/// # Restartable sequences
+/// On Linux on x86-64, [`can_expel`](Platform::can_expel) is true with glibc 2.35 or newer and Linux 5.10 or newer, unless
+/// `GLIBC_TUNABLES=glibc.pthread.rseq=0` switches them off, a filter refuses `membarrier`, or the program has the thread sanitizer,
+/// which would not see their stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Hardware;
+
+impl Hardware {
+    /// Leaves restartable sequences alone, and does not ask the system for them: for a library that must make no system call that
+    /// its program does not expect. To be called by a constructor with a priority, so that it comes before ours.
+    #[doc(hidden)]
+    pub fn forgo_sequences() {
+        sequence::forgo();
+    }
+}
 
 impl Platform for Hardware {
     type U32 = AtomicU32;

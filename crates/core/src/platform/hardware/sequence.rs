@@ -6,7 +6,7 @@
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86_64_linux;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-pub(super) use x86_64_linux::{EXIST, can_expel, expel, store};
+pub(super) use x86_64_linux::{EXIST, can_expel, expel, forgo, store};
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 mod nowhere {
@@ -23,6 +23,8 @@ mod nowhere {
     }
 
     pub(in super::super) fn expel() {}
+
+    pub(in super::super) fn forgo() {}
 }
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
-pub(super) use nowhere::{EXIST, can_expel, expel, store};
+pub(super) use nowhere::{EXIST, can_expel, expel, forgo, store};

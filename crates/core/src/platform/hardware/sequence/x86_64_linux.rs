@@ -32,7 +32,7 @@ use crate::platform::kernel;
 use core::arch::asm;
 use core::ffi::CStr;
 use core::sync::atomic::{
-    AtomicIsize, AtomicU32, AtomicU64,
+    AtomicBool, AtomicIsize, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 
@@ -54,11 +54,19 @@ const PAUSE_NS: u64 = 1_000_000;
 const EXPEL: usize = 1 << 7;
 const REGISTER: usize = 1 << 8;
 
+/// Whether the system is not to be asked.
+static IS_FORGONE: AtomicBool = AtomicBool::new(false);
+
+/// To be called by a constructor of priority.
+pub(in super::super) fn forgo() {
+    IS_FORGONE.store(true, Relaxed);
+}
+
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = {
     extern "C" fn begin() {
-        if !has_thread_sanitizer() && register() {
+        if !IS_FORGONE.load(Relaxed) && !has_thread_sanitizer() && register() {
             OFFSET.store(area().unwrap_or(0), Release);
         }
     }
