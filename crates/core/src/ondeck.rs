@@ -78,7 +78,7 @@
 //!
 //! | bits | name | meaning when set | set by | cleared by | may be stale? |
 //! |---|---|---|---|---|---|
-//! | 0-38 | head | newest sleeper, its address without 9 low zero bits | enqueue, enlist | detach | exact |
+//! | 0-38 | head | newest sleeper, its address without 9 low zero bits; if QUIET, the token of who knocks | enqueue, enlist; knock | detach; slip, settle, vacate | exact |
 //! | 39-40 | epoch | time of the last call, in rotations, modulo 4 | detach, invite | - | a hint |
 //! | 41 | core | core of the last caller, modulo 2 | detach, invite | - | a hint |
 //! | 42 | ROOM | the next release without other work stays off the word for a moment | make_room | vacate; whoever asked, when it gets through | a hint |
@@ -175,7 +175,7 @@
 //!   has been taken off the list and not granted yet: the caller has one whenever it looks at the lock in a rush. A latch over an
 //!   empty list is taken only by a called sleeper, inside its own acquisition. checked by: `freeing`, TLA+ `Latched`,
 //!   TLA+ `NobodyTouchesFreed`.
-//! - I7 At rest the word is its counter and hints. checked by: `exclusion`, TLA+ `IsAtRest`.
+//! - I7 At rest the word is its counter and hints, or quiet and free. checked by: `exclusion`, TLA+ `IsAtRest`.
 //! - I8 A node in the list has an address below 2^48. asserted: `State::with_head`; checked by: `far::mutual_exclusion`.
 //! - I9 If something is asked and not PASSED, the counter is full, unless the holder has added to a full one already and is
 //!   in the slow path, where it compares what it writes over. Only that addition and comparisons end an alarm, and a pass

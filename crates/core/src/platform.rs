@@ -70,7 +70,7 @@ macro_rules! as_on_hardware {
     (@sequences) => {
         $crate::as_on_hardware!(@@has_sequences() -> bool);
         $crate::as_on_hardware!(@@can_expel() -> bool);
-        $crate::as_on_hardware!(@@expel());
+        $crate::as_on_hardware!(@@expel() -> bool);
         #[inline(always)]
         unsafe fn store_unless_expelled(word: &Self::U64, expected: u64, new: u64) -> bool {
             // SAFETY: the caller owes the same.
@@ -312,7 +312,7 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     }
 
     /// Returns whether a lock may begin to rely on [`expel`](Platform::expel): that works in this process, and has not been
-    /// used a moment ago. Each use disturbs all threads of the process, so this answer bounds how often there is one.
+    /// used a moment ago. Each use disturbs all threads of the process; that so few locks come to rely on it keeps it seldom.
     fn can_expel() -> bool {
         false
     }
@@ -334,8 +334,11 @@ pub trait Platform: Copy + Debug + Send + Sync + 'static {
     /// stored yet: when it returns, each has stored, or will not. Whoever looks after it began sees what the caller has
     /// written before.
     ///
-    /// It takes microseconds, and interrupts all threads of the process that run.
-    fn expel() {}
+    /// It takes microseconds, and interrupts all threads of the process that run. Returns false if nothing was ended, as the
+    /// system refuses it meanwhile.
+    fn expel() -> bool {
+        false
+    }
 
     /// Returns whether `address` fits into `bits` bits, so that a word with room for so many can hold it.
     ///

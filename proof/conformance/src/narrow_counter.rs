@@ -190,8 +190,8 @@ impl<P: Platform, const CUT: u32, const CAN_EXPEL: bool> Platform for NarrowCoun
         sequences::look_and_store::<Self>(word, expected, new)
     }
 
-    fn expel() {
-        sequences::expel::<Self>();
+    fn expel() -> bool {
+        sequences::expel::<Self>()
     }
 
     fn fits(address: u64, bits: u32) -> bool {

@@ -55,7 +55,7 @@ pub(crate) fn look_and_store<P: Platform>(word: &P::U64, expected: u64, new: u64
 }
 
 /// As `Platform::expel`.
-pub(crate) fn expel<P: Platform>() {
+pub(crate) fn expel<P: Platform>() -> bool {
     UNDER_WAY.with_borrow_mut(|all| {
         for (_, stage) in all.iter_mut().filter(|(_, stage)| *stage == Stage::Looked) {
             *stage = Stage::Expelled;
@@ -67,4 +67,5 @@ pub(crate) fn expel<P: Platform>() {
         looks.load(Relaxed);
         P::yield_now();
     }
+    true
 }

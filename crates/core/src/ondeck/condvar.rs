@@ -418,11 +418,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
                 if lock.get_through(state, if hurries { next.with(RUSH) } else { next }, Release, &mut tries) {
                     return;
                 }
-            } else if !state.loud().is_alone() {
+            } else if !state.loud().is_alone() || state.loud().has(LATCHED) {
+                // A latch over an empty list is that of a sleeper that has been called alone, past its deadline.
                 // SAFETY: as for `send_alone`.
                 return unsafe { Waiter::send_alone(waiter) };
             } else {
-                debug_assert!(!state.has(LATCHED), "I6: the latch is taken over sleepers or for an occupied seat only");
                 P::step(INVITE);
                 // The core, as when a sleeper is called: the kernel tends to put it behind its caller.
                 let called = state.loud().called(epoch_now::<P>(T::tuning()), P::current_core());

@@ -1,6 +1,7 @@
 //! The constants of the flagship, and the policies that choose among them.
 
 use super::dugout::MOST_SKIPS;
+use super::quiet::PATIENCE_NS;
 
 /// The times that decide when a waiter looks, polls, asks and sleeps. Nanoseconds, where the name says no other unit.
 ///
@@ -67,7 +68,8 @@ impl Tuning {
         /// Gaps, holds, and threads that must run, for one rotation: one seat goes to bat, then the other.
         const GAPS: u64 = 2;
         const HOLDS: u64 = 4;
-        let arrival = self.look_ns as u64 + self.nap_after_ns as u64 + (self.yields as u64 + 1) * run_ns;
+        let arrival =
+            self.look_ns as u64 + PATIENCE_NS as u64 + self.nap_after_ns as u64 + (self.yields as u64 + 1) * run_ns;
         let each = GAPS * self.poll_max_ns as u64 + HOLDS * (hold_ns + run_ns);
         match n_waiters.saturating_sub(1) as u64 {
             0 => arrival + self.patience_ns as u64 + each,
@@ -156,8 +158,8 @@ mod tests {
     fn the_longest_wait_by_hand() {
         let tuning = Tuning { patience_ns: 1_000, rotate_ns: 5_000, poll_max_ns: 100, ..BALANCED };
         let tuning = Tuning { look_ns: 7, nap_after_ns: 11, yields: 4, ..tuning };
-        assert_eq!(tuning.longest_wait_ns(1, 20, 3), 33 + 1_292);
-        assert_eq!(tuning.longest_wait_ns(2, 20, 3), 33 + 11 * 5_292);
-        assert_eq!(tuning.longest_wait_ns(15, 20, 3), 33 + 24 * 5_292);
+        assert_eq!(tuning.longest_wait_ns(1, 20, 3), 5_033 + 1_292);
+        assert_eq!(tuning.longest_wait_ns(2, 20, 3), 5_033 + 11 * 5_292);
+        assert_eq!(tuning.longest_wait_ns(15, 20, 3), 5_033 + 24 * 5_292);
     }
 }

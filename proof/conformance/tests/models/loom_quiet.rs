@@ -72,6 +72,7 @@ mod loom {
     fn condvar() {
         MODEL.preemptions(1).reaching(&["settle", "enlist"]).check(|| wakes_all_and_loses_none::<H>(2, true));
         MODEL.preemptions(1).reaching(&["settle", "enlist"]).check(|| wakes_all_at_once::<H>(2));
+        MODEL.preemptions(2).reaching(&["settle", "invite"]).check(|| wakes_all_and_loses_none::<H>(1, false));
         let timed = MODEL.expiring().preemptions(2).reaching(&["withdraw", "enlist"]);
         timed.check(|| timeouts_race_with_notifications::<H>(1, 0, DEADLINE_NS));
     }

@@ -5,6 +5,7 @@
 use ondeck_conformance::child::{stay_on_one_core, succeed, test_in_child};
 use ondeck_conformance::{CheckedCell, HardwareHarness, Harness, within};
 use ondeck_core::{Hardware, Platform};
+use ondeck_lineage::ondeck::RawCondvar;
 use ondeck_lineage::{RawLock, RawOndeck};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -35,10 +36,13 @@ fn is_quiet(lock: &Lock) -> bool {
 fn hush(lock: &Lock) -> bool {
     // After an expulsion it takes a millisecond.
     let until = Instant::now() + Duration::from_millis(20);
-    while !is_quiet(lock) && Instant::now() < until {
+    while Instant::now() < until {
+        if is_quiet(lock) {
+            return true;
+        }
         (0..ENOUGH).for_each(|_| acquire_and_release(lock));
     }
-    is_quiet(lock)
+    false
 }
 
 /// glibc has areas since 2.35, the kernel this `membarrier` since 5.10. A test that finds no quiet lock there would show nothing.
@@ -105,6 +109,71 @@ fn who_waits_for_a_quiet_lock_is_heard() {
             assert!(lock.is_at_rest());
         }
     });
+}
+
+/// Many come to a quiet lock at once, and its holder does not let it go before one of them sleeps.
+fn is_asked_by_many(notifies: bool) {
+    for n_threads in [1, 2, 8, 32] {
+        let shared = Arc::new((Lock::new(), RawCondvar::<Hardware>::new()));
+        for _ in 0..8 {
+            hush(&shared.0);
+            let waiter = notifies.then(|| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    shared.0.acquire();
+                    // SAFETY: just acquired, and held again after the wait.
+                    unsafe { shared.1.wait(&shared.0, None) };
+                    // SAFETY: as above.
+                    unsafe { shared.0.release() };
+                })
+            });
+            while notifies && shared.1.looks_idle() {
+                thread::yield_now();
+            }
+            hush(&shared.0);
+            shared.0.acquire();
+            let arrivals: Vec<_> = (0..n_threads)
+                .map(|_| {
+                    let shared = shared.clone();
+                    thread::spawn(move || acquire_and_release(&shared.0))
+                })
+                .collect();
+            if notifies {
+                shared.1.notify_one();
+            }
+            while shared.0.shows_sleeper() != Some(true) {
+                thread::yield_now();
+            }
+            // SAFETY: acquired above.
+            unsafe { shared.0.release() };
+            arrivals.into_iter().chain(waiter).for_each(|thread| thread.join().unwrap());
+            assert!(shared.0.is_at_rest());
+        }
+    }
+}
+
+#[test]
+fn a_quiet_lock_is_asked_by_many() {
+    within(PATIENCE, "quiet locks", || is_asked_by_many(false));
+    within(PATIENCE, "quiet locks", || is_asked_by_many(true));
+}
+
+mod without_spinning {
+    use super::*;
+
+    #[test]
+    #[ignore = "run by `a_quiet_lock_is_asked_by_many` in a child process"]
+    fn child() {
+        within(PATIENCE, "quiet locks", || is_asked_by_many(false));
+        within(PATIENCE, "quiet locks", || is_asked_by_many(true));
+        within(PATIENCE, "quiet locks", || take_turns(4, 50_000));
+    }
+
+    #[test]
+    fn a_quiet_lock_is_asked_by_many() {
+        let mut command = test_in_child(module_path!(), "child");
+        succeed(command.env("ONDECK_SPIN", "0").spawn().unwrap());
+    }
 }
 
 /// Threads that mostly have the lock to themselves, and now and then hold it for long.

@@ -51,7 +51,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 /// is a data race in most C libraries. glibc is safe from 2.41 on. So a library that is loaded early asks early.
 ///
 /// # System calls
-/// Waiting and waking make system calls. Who waits for a quiet lock that is held for long makes `membarrier`. [`parallelism`](Platform::parallelism) makes some about once a second. On
+/// Waiting and waking make system calls. Who waits for a quiet lock that is held for long makes `membarrier`,
+/// and so does who notifies a waiter of one that is held. [`parallelism`](Platform::parallelism) makes some about once a second. On
 /// Linux these include `openat` and `read`. A notified thread that comes up late asks for the CPU time of the process, every
 /// 10 ms at most. If a sandbox kills the process for them, set `ONDECK_SPIN=0`: `may_spin`
 /// then does not ask for `parallelism`, and late threads do not ask.
@@ -59,10 +60,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 /// # Before `main`
 /// On Linux the loader runs constructors. One reads from `/sys` how many memory nodes there are. On a machine with
 /// one node it reads one file, in about 10 us. On x86-64, another one asks the C library for its restartable sequences, and
-/// makes one system call, `membarrier`.
+/// makes one system call, `membarrier`. In a process that has threads already, as when a library is loaded late, it may take
+/// some milliseconds.
 ///
 /// # Restartable sequences
-/// On Linux on x86-64, [`can_expel`](Platform::can_expel) is true with glibc 2.35 or newer and Linux 5.10 or newer, unless
+/// On Linux on x86-64, [`can_expel`](Platform::can_expel) is true with glibc 2.35 or newer, linked dynamically, and Linux 5.10
+/// or newer, unless
 /// `GLIBC_TUNABLES=glibc.pthread.rseq=0` switches them off, a filter refuses `membarrier`, or the program has the thread sanitizer,
 /// which would not see their stores.
 #[derive(Clone, Copy, Debug)]
@@ -199,8 +202,8 @@ impl Platform for Hardware {
         unsafe { sequence::store(word, expected, new) }
     }
 
-    fn expel() {
-        sequence::expel();
+    fn expel() -> bool {
+        sequence::expel()
     }
 
     #[inline]

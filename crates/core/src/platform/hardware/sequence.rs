@@ -22,7 +22,9 @@ mod nowhere {
         false
     }
 
-    pub(in super::super) fn expel() {}
+    pub(in super::super) fn expel() -> bool {
+        false
+    }
 
     pub(in super::super) fn forgo() {}
 }

@@ -16,23 +16,24 @@
 //! # Where it is not
 //! Without glibc's area, if the kernel refuses to register the process for `membarrier` (old, gVisor, a filter), and under the
 //! thread sanitizer, which would not see the store: then [`can_expel`] is false from the start. A filter that is installed
-//! later makes `can_expel` false when [`expel`] first finds it, and that one, and those for locks that are still quiet, wait
-//! instead: for so long that no thread that has its core is between comparison and store any more.
+//! later makes [`expel`] fail, and `can_expel` false from then on: who waits for a lock that is still quiet then waits for its next
+//! release. A thread of another copy of this code, which has not been allowed, compares and stores nothing.
 //!
 //! The threads are those of the C library. One that `clone` has made without it has no area of its own, and the kernel does not
 //! look after it: if it releases a quiet lock at the very moment at which another thread asks something, that may be lost.
-//! The C library's own locks do not work in such threads either, nor in a child of `vfork`.
+//! The C library's own locks do not work in such threads either, nor in a child of `vfork`. The same goes for a thread that a
+//! debugger has stopped between the two steps, and lets call a function.
 //!
 //! # Sources
 //! `Documentation` of Linux for `rseq`, `membarrier(2)`. The use of both for fences that only the slow side pays: `liburcu`,
 //! tcmalloc.
 
-use crate::platform::hardware::{clock, os};
+use crate::platform::hardware::clock;
 use crate::platform::kernel;
 use core::arch::asm;
 use core::ffi::CStr;
 use core::sync::atomic::{
-    AtomicBool, AtomicIsize, AtomicU32, AtomicU64,
+    AtomicBool, AtomicIsize, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 
@@ -44,8 +45,6 @@ static OFFSET: AtomicIsize = AtomicIsize::new(0);
 static LAST_EXPULSION: AtomicU64 = AtomicU64::new(0);
 
 const NEVER_AGAIN: u64 = u64::MAX;
-/// How long to wait if the kernel refuses: a thread that keeps its core gets from comparison to store in a millionth of it.
-const REFUSED_NS: u64 = 10_000_000;
 
 /// For so long after an expulsion no lock begins to rely on another one.
 const PAUSE_NS: u64 = 1_000_000;
@@ -119,13 +118,14 @@ pub(in super::super) fn can_expel() -> bool {
     OFFSET.load(Acquire) != 0 && since() > clock::ns_to_ticks(PAUSE_NS)
 }
 
-pub(in super::super) fn expel() {
+pub(in super::super) fn expel() -> bool {
     let all = || membarrier(EXPEL);
-    LAST_EXPULSION.store(clock::ticks(), Relaxed);
-    if !(all() || register() && all()) {
-        LAST_EXPULSION.store(NEVER_AGAIN, Relaxed);
-        os::wait(&AtomicU32::new(0), 0, Some(os::now_ns() + REFUSED_NS));
+    let is_done = all() || register() && all();
+    // What is refused once stays so.
+    if !is_done || LAST_EXPULSION.load(Relaxed) != NEVER_AGAIN {
+        LAST_EXPULSION.store(if is_done { clock::ticks() } else { NEVER_AGAIN }, Relaxed);
     }
+    is_done
 }
 
 /// The comparison and the store are of the whole word, as the locked instructions are that follow: a core passes on a store that
@@ -137,6 +137,10 @@ pub(in super::super) fn expel() {
 #[inline(always)]
 pub(in super::super) unsafe fn store(word: &AtomicU64, expected: u64, new: u64) -> bool {
     let offset = OFFSET.load(Relaxed);
+    // The word may be of another copy of this code, that has an area to write to.
+    if offset == 0 {
+        return false;
+    }
     let is_stored: u32;
     // SAFETY: the area is the calling thread's own, and the descriptor is written as the kernel wants it: version and flags of
     // zero, begin, length, and where to go, before which the signature stands that glibc has registered.
@@ -153,24 +157,23 @@ pub(in super::super) unsafe fn store(word: &AtomicU64, expected: u64, new: u64) 
             "mov qword ptr fs:[{offset} + 8], {descriptor}",
             "3:",
             "cmp qword ptr [{word}], {expected}",
-            "jne 6f",
+            "jne 5f",
             "mov qword ptr [{word}], {new}",
             "4:",
             "inc {is_stored:e}",
-            "6:",
-            "mov qword ptr fs:[{offset} + 8], 0",
-            ".pushsection __rseq_failure, \"ax\", @progbits",
-            ".byte 0x0f, 0xb9, 0x3d",
+            // `mov eax, 0x53053053`: where a sequence goes on that was ended, the kernel wants these four bytes before. Here,
+            // and not beside the function, a signal handler can unwind from there.
+            ".byte 0xb8",
             ".long 0x53053053",
             "5:",
-            "jmp 6b",
-            ".popsection",
+            "mov qword ptr fs:[{offset} + 8], 0",
             word = in(reg) word.as_ptr(),
             expected = in(reg) expected,
             new = in(reg) new,
             offset = in(reg) offset,
             descriptor = out(reg) _,
             is_stored = out(reg) is_stored,
+            out("eax") _,
             options(nostack),
         );
     }
@@ -225,7 +228,7 @@ mod tests {
             let until = Instant::now() + Duration::from_millis(200);
             while Instant::now() < until {
                 word.store(2, Relaxed);
-                expel();
+                assert!(expel());
                 if word.load(Relaxed) == 2 {
                     n_kept += 1;
                     is_kept &= (0..100).all(|_| word.load(Relaxed) == 2);
@@ -246,7 +249,7 @@ mod tests {
             return;
         }
         let began = Instant::now();
-        expel();
+        assert!(expel());
         let may = can_expel();
         assert!(!may || began.elapsed() >= Duration::from_nanos(PAUSE_NS));
         while !can_expel() {
