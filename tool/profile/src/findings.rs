@@ -21,7 +21,7 @@ use crate::profile::{Condition, Profile, Stuck, WaitObject};
 use crate::words::FROM_KERNEL;
 use crate::wrappers::Tops;
 pub(crate) use classify::parts;
-use classify::{AwakeTime, CauseShare, HiddenWait, StuckTogether};
+use classify::{AwakeTime, CauseShare, HiddenWait, StuckTogether, Waiters};
 pub(crate) use word::lock_order;
 
 /// What a profile comes to.
@@ -80,7 +80,7 @@ enum Kind<'p> {
         part: f64,
     },
     /// What is no lock was waited for, by its index in [`Profile::conditions`].
-    Wait(usize),
+    Wait(usize, Waiters),
 }
 
 /// Finds out why threads waited, and what to do first.
@@ -132,7 +132,8 @@ pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<Strin
 impl Finding<'_> {
     /// Whether it is about what was waited for.
     fn is_waited_for(&self) -> bool {
-        self.is_of_a_lock() || matches!(self.kind, Kind::Hidden(_) | Kind::Awake(_) | Kind::Tries { .. })
+        let is_other = matches!(self.kind, Kind::Hidden(_) | Kind::Awake(_) | Kind::Tries { .. });
+        self.is_of_a_lock() || is_other || matches!(self.kind, Kind::Wait(_, Waiters::ForEachOther))
     }
 
     /// Whether it says why a lock was waited for.

@@ -243,6 +243,7 @@ fn merged(members: Vec<Lock>, name: Option<&str>) -> Lock {
         handing_on_ns: sum(|lock| lock.handing_on_ns),
         most_waiting: members.iter().map(|lock| lock.most_waiting).max().unwrap_or_default(),
         threads: members.iter().map(|lock| lock.threads).max().unwrap_or_default(),
+        by_others: sum(|lock| lock.by_others),
         spins: told(|lock| lock.spins),
         parks: told(|lock| lock.parks),
         wakes: told(|lock| lock.wakes),

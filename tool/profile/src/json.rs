@@ -146,7 +146,8 @@ fn impossible(profile: &Profile) -> Option<String> {
         Some(format!("{what} {:?} has durations from {} to {} ns", shown(name), odd.from, odd.to))
     };
     let of_lock = |lock: &Lock| {
-        let mut all = vec![lock.acquisitions, lock.waits, lock.wait_ns, lock.hold_ns, lock.handing_on_ns];
+        let mut all =
+            vec![lock.acquisitions, lock.by_others, lock.waits, lock.wait_ns, lock.hold_ns, lock.handing_on_ns];
         all.extend([lock.spins, lock.parks, lock.wakes, lock.rotations].into_iter().flatten());
         all.extend(sites_of(lock).flat_map(|site| [site.count, site.ns]));
         let bars = [&lock.wait_histogram, &lock.hold_histogram];

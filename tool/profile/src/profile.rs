@@ -199,6 +199,9 @@ pub struct Lock {
     pub most_waiting: u32,
     /// Threads that were seen acquiring it.
     pub threads: u32,
+    /// How often it was acquired by other threads than the one that acquired it most.
+    #[serde(default)]
+    pub by_others: f64,
     /// Turns of waiting loops, sleeps and wake-ups; `None` where the lock does not tell.
     pub spins: Option<f64>,
     /// See [`spins`](Self::spins).
@@ -213,8 +216,7 @@ pub struct Lock {
     pub holders: Vec<Site>,
     /// Who acquired it: count is of acquisitions, ns is how long they held it.
     pub takers: Vec<Site>,
-    /// Who tried to lock it in vain, while another thread had it: count is of tries, ns is what was lost by trying until the thread had
-    /// it. Empty in a profile of an earlier version.
+    /// Who tried to lock it in vain, while another thread had it: count is of tries, ns is what was lost until the thread had it.
     #[serde(default)]
     pub tries: Vec<Site>,
     /// How many threads did.
@@ -223,8 +225,7 @@ pub struct Lock {
     /// Who had it then: count is of tries, ns is how long each hold went on after that.
     #[serde(default)]
     pub refusers: Vec<Site>,
-    /// Who woke those that waited: count is of wake-ups. ns is the waiting of all threads, each moment charged to the next wake-up
-    /// of any of them. Only the view from the kernel knows.
+    /// Who woke those that waited, in the view from the kernel: count is of wake-ups, ns is what all threads waited before each.
     #[serde(default)]
     pub wakers: Vec<Site>,
     /// Waiting over time, in ns of waiting.

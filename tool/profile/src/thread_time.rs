@@ -8,7 +8,7 @@ use crate::names::shown;
 use crate::profile::{Doing, LockKind, Profile, ThreadTime, WaitKind, WaitObject};
 use crate::rules::{LEAST_LEFT, MOSTLY, WORTH_A_SENTENCE};
 use crate::words::{FROM_KERNEL, is_from_outside};
-use crate::wrappers::Tops;
+use crate::wrappers::{Tops, begins};
 use ondeck_kit::wording::{duration_ns, list, percent};
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ const FILE_LOCKS: &str = "flock fcntl";
 pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> TimeKind {
     let is_in = |calls: &str| calls.split_whitespace().any(|call| call == time.call);
     match time.doing {
-        Doing::Running if time.stack.is_some_and(|stack| only_locks(tops, stack)) => TimeKind::LockCalls,
+        Doing::Running if time.stack.is_some_and(|stack| is_lock_call(tops, stack)) => TimeKind::LockCalls,
         Doing::Running => TimeKind::Running,
         Doing::Spinning => TimeKind::Spinning,
         Doing::NoCore => TimeKind::NoCore,
@@ -86,8 +86,10 @@ pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> TimeKin
     }
 }
 
-fn only_locks(tops: &Tops, stack: u32) -> bool {
-    tops.stack(stack).all(|frame| tops.is_wrapper(frame))
+/// Whether a thread that runs there locks or unlocks. The rest of the recorder, which walks stacks, would not run without it.
+fn is_lock_call(tops: &Tops, stack: u32) -> bool {
+    const CALLS: &str = "pthread_mutex_ pthread_rwlock_ pthread_spin_ mtx_ lll_";
+    tops.stack(stack).last().is_some_and(|frame| begins(tops.brief(frame).trim_start_matches('_'), CALLS))
 }
 
 fn is_once(profile: &Profile, condition: u32) -> bool {

@@ -7,7 +7,7 @@ use crate::sites::{Sites, Stack, Sum};
 use ondeck_record::layout::event;
 use ondeck_record::read::Sample;
 use ondeck_record::stats::WaitingThread;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Whether samples of this kind are waits, whose sum has a timeline.
@@ -21,8 +21,8 @@ pub(crate) struct Account {
     pub(crate) waits: Durations,
     pub(crate) holds: Durations,
     pub(crate) over_time: OverTime,
-    /// Those that waited, and those that came without waiting.
-    pub(crate) threads: BTreeSet<u32>,
+    /// Those that waited, and those that came without waiting: how often.
+    pub(crate) threads: BTreeMap<u32, f64>,
     /// Those that tried it in vain.
     pub(crate) triers: BTreeSet<u32>,
     pub(crate) most_waiting: u32,
@@ -73,8 +73,9 @@ impl Account {
         let has_stack = what == event::HANDING_ON
             || known.is_some_and(|known| known.sites_of(what).0.contains_key(&stack_of(sample)));
         let names_thread = is_wait(what) || matches!(what, event::TAKE | event::TRIED);
-        let of = |known: &'_ Account| {
-            [&known.threads, &known.triers][usize::from(what == event::TRIED)].contains(&sample.thread)
+        let of = |known: &'_ Account| match what {
+            event::TRIED => known.triers.contains(&sample.thread),
+            _ => known.threads.contains_key(&sample.thread),
         };
         let has_thread = !names_thread || known.is_some_and(of);
         let has_timeline = !is_wait(what) || known.is_some_and(|known| known.waits.sum.count > 0.0);
@@ -112,7 +113,7 @@ impl Account {
                 self.charges.handed_on(weight, ns, sample.lengths);
             }
             event::TAKE => {
-                self.threads.insert(thread);
+                *self.threads.entry(thread).or_default() += weight;
                 self.takers.add(stack, weight, ns);
             }
             event::TRIED => {
@@ -157,7 +158,7 @@ impl Account {
 
     fn place_wait(&mut self, thread: u32, end: u64, ns: u64, weight: f64) {
         self.over_time.add(end, ns, weight);
-        self.threads.insert(thread);
+        self.threads.entry(thread).or_default();
     }
 
     /// Adds another one, with the numbers that its stacks have here.
@@ -165,7 +166,9 @@ impl Account {
         self.waits.merge(&other.waits);
         self.holds.merge(&other.holds);
         self.over_time.merge(&other.over_time);
-        self.threads.extend(&other.threads);
+        for (thread, n) in &other.threads {
+            *self.threads.entry(*thread).or_default() += n;
+        }
         self.triers.extend(&other.triers);
         self.most_waiting = self.most_waiting.max(other.most_waiting);
         self.gave_up += other.gave_up;
@@ -196,6 +199,7 @@ impl Account {
             longest_ns: self.waits.longest_ns,
             wait_histogram: self.waits.lengths.clone(),
             threads: self.threads.len() as u32,
+            by_others: self.threads.values().sum::<f64>() - self.threads.values().copied().fold(0.0, f64::max),
             triers: self.triers.len() as u32,
             most_waiting: self.most_waiting,
             timeline: self.over_time.timeline(slice_ns),

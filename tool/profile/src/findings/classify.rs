@@ -8,7 +8,8 @@ pub(super) mod measures;
 
 use super::{Finding, Kind};
 use crate::profile::{Condition, Lock, LockKind, Profile, Site, WaitKind};
-use crate::rules::{HERD, OF_CORES, OF_LOCKS, ONE_EVENT, QUIET, SEVERAL, WOKEN_NS};
+use crate::rules::{HERD, OF_CORES, OF_LOCKS, OFTEN_NS, ONE_EVENT, QUIET, SEVERAL, WOKEN_NS, WORTH_A_SENTENCE};
+use crate::runtimes;
 use crate::thread_time::cores_ns;
 use crate::words::{FROM_KERNEL, FROM_LOOKS, GIL, share, waited};
 use crate::wrappers::Tops;
@@ -17,6 +18,7 @@ pub(crate) use causes::parts;
 pub(super) use causes::{CauseKind, CauseShare, Chain, ChainEnd};
 pub(super) use hangs::{StuckTogether, long_waits};
 pub(super) use hidden::HiddenWait;
+use std::collections::BTreeMap;
 
 /// All that was seen in a profile.
 pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
@@ -36,8 +38,7 @@ pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
         Some(if has_order { Kind::Order } else { Kind::NoLock }),
         hangs::idle(profile, tops).map(Kind::Idle),
     ];
-    let others = others.into_iter().chain([no_lock(profile).map(Kind::Wait)]).flatten();
-    seen.extend(others.map(|kind| Finding { kind, locks: Vec::new(), share, ns: 0.0 }));
+    seen.extend(others.into_iter().flatten().map(|kind| Finding { kind, locks: Vec::new(), share, ns: 0.0 }));
     let of_hidden =
         |wait: HiddenWait| Finding { locks: Vec::new(), share: wait.share, ns: wait.ns, kind: Kind::Hidden(wait) };
     seen.extend(hidden.into_iter().map(of_hidden));
@@ -47,6 +48,10 @@ pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
     };
     seen.extend(awake::awake(profile, tops).map(of_awake));
     seen.extend(tries(profile));
+    seen.extend(no_lock(profile, tops).map(|(index, waiters)| {
+        let ns = profile.conditions[index].wait_ns;
+        Finding { kind: Kind::Wait(index, waiters), locks: Vec::new(), share, ns }
+    }));
     seen
 }
 
@@ -97,15 +102,46 @@ fn herd(profile: &Profile) -> Option<&Condition> {
     (is_worth_it && is_herd).then_some(worst)
 }
 
+/// What is known of threads that wait for what is no lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiters {
+    /// They keep each other from their work.
+    ForEachOther,
+    /// Often, and each time for less than who has no work.
+    Often,
+    /// They may have no work.
+    Seldom,
+}
+
 /// What threads waited for longest that is no lock, if that matters. An initialisation is as good as one, but which thread is at it
-/// is not recorded. Of most threads that wait for the others, nobody knows whether they should; one that waits once, as in a pool
+/// is not recorded. Of most threads that wait for others, nobody knows whether they should; one that waits once, as in a pool
 /// that has nothing to do, should.
-fn no_lock(profile: &Profile) -> Option<usize> {
+fn no_lock(profile: &Profile, tops: &Tops) -> Option<(usize, Waiters)> {
     let kinds = [WaitKind::Once, WaitKind::Barrier, WaitKind::Semaphore, WaitKind::Condition];
     let is_idle = |one: &Condition| one.waits < ONE_EVENT && one.kind != WaitKind::Once;
     let ones = profile.conditions.iter().enumerate().filter(|(_, one)| kinds.contains(&one.kind) && !is_idle(one));
     let (index, most) = ones.max_by(|one, other| one.1.wait_ns.total_cmp(&other.1.wait_ns))?;
-    (most.wait_ns >= OF_CORES * cores_ns(profile)).then_some(index)
+    let waiters = match most.kind {
+        _ if most.wait_ns < WORTH_A_SENTENCE * cores_ns(profile) || runtimes::of(profile).is_some() => Waiters::Seldom,
+        WaitKind::Barrier | WaitKind::Once => Waiters::ForEachOther,
+        _ if notifies_itself(profile, tops, most) => Waiters::ForEachOther,
+        _ if most.wait_ns < OFTEN_NS * most.waits => Waiters::Often,
+        _ => Waiters::Seldom,
+    };
+    (most.wait_ns >= OF_CORES * cores_ns(profile)).then_some((index, waiters))
+}
+
+/// Whether the function that waits most also notifies most, as that of a barrier: whoever waits lets others wait.
+fn notifies_itself(profile: &Profile, tops: &Tops, condition: &Condition) -> bool {
+    let most = |sites: &[Site], amount: fn(&Site) -> f64| {
+        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+        for site in sites {
+            let Some(frame) = tops.top(site.stack) else { continue };
+            *sums.entry(&profile.frames[frame as usize].function).or_default() += amount(site);
+        }
+        sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).map(|(function, _)| function)
+    };
+    most(&condition.notifiers, |site| site.count).is_some_and(|by| most(&condition.waiters, |site| site.ns) == Some(by))
 }
 
 /// The lock for which most is lost by trying until a thread has it, if that matters. No wait is recorded then, as none of these

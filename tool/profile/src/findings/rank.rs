@@ -1,5 +1,6 @@
 //! The second pass: what of all that was seen is said, in its order. It has no sentences.
 
+use super::classify::Waiters;
 use super::{Finding, Kind};
 use crate::rules::{MATTERS_BESIDE, QUIET, WORTH_A_SENTENCE};
 
@@ -10,10 +11,11 @@ const fn place(kind: &Kind<'_>) -> u32 {
         Kind::Deadlock(_) | Kind::HeldUp(_) => 0,
         Kind::Herd(_) => 1,
         Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder => 2,
-        Kind::Hidden(_) | Kind::Awake(_) | Kind::Tries { .. } => 2,
-        Kind::Order | Kind::NoLock => 3,
-        Kind::Idle(_) => 4,
-        Kind::Wait(_) => 5,
+        Kind::Hidden(_) | Kind::Awake(_) | Kind::Tries { .. } | Kind::Wait(_, Waiters::ForEachOther) => 2,
+        Kind::Wait(_, Waiters::Often) => 3,
+        Kind::Order | Kind::NoLock => 4,
+        Kind::Idle(_) => 5,
+        Kind::Wait(_, Waiters::Seldom) => 6,
     }
 }
 
@@ -23,7 +25,7 @@ pub(super) fn ranked(mut seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
     seen.sort_by_key(|finding| place(&finding.kind));
     match seen.first().map(|first| &first.kind) {
         Some(Kind::Deadlock(_) | Kind::HeldUp(_) | Kind::Herd(_)) => seen.truncate(1),
-        Some(Kind::Order | Kind::NoLock) => seen.truncate(2),
+        Some(Kind::Order | Kind::NoLock | Kind::Wait(..)) => seen.truncate(2),
         _ => return waited_for(seen),
     }
     seen

@@ -109,7 +109,7 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
         Kind::NoLock => without_a_lock(profile, tops, finding.share),
         Kind::Idle(idle) => others::idle(profile, tops, idle),
         Kind::Tries { part } => others::tries(profile, tops, lock(), *part),
-        Kind::Wait(index) => others::no_lock(profile, tops, *index),
+        Kind::Wait(index, waiters) => others::no_lock(profile, tops, *index, *waiters),
     }
 }
 

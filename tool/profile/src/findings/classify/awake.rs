@@ -1,6 +1,6 @@
 //! CPU time that goes into locks while nobody sleeps: in loops that only wait, and in the calls that lock and unlock.
 
-use crate::profile::{Profile, ThreadTime};
+use crate::profile::{Lock, Profile, ThreadTime};
 use crate::rules::{LOCK_CALLS, SEVERAL, WORTH_A_SENTENCE};
 use crate::thread_time::{self, TimeKind};
 use crate::wrappers::Tops;
@@ -11,11 +11,13 @@ use std::collections::BTreeMap;
 pub(in crate::findings) struct AwakeTime {
     /// Where threads wait in a loop, the frame of its function, by its index in [`Profile::frames`].
     pub(in crate::findings) spins_in: Option<u32>,
-    /// Otherwise, the lock that is taken most, by its index in [`Profile::locks`].
+    /// Otherwise, the lock that threads share most, by its index in [`Profile::locks`].
     pub(in crate::findings) lock: Option<usize>,
     pub(in crate::findings) ns: f64,
     /// Of the time that threads ran.
     pub(in crate::findings) share: f64,
+    /// How long it takes to lock and unlock, in ns.
+    pub(in crate::findings) each_ns: f64,
 }
 
 /// What matters of that.
@@ -32,18 +34,22 @@ fn spinning(profile: &Profile, tops: &Tops) -> Option<AwakeTime> {
     }
     let (ns, frame) = sums.into_values().max_by(|one, other| one.0.total_cmp(&other.0))?;
     let share = ns / thread_time::ran_ns(profile);
-    (share >= WORTH_A_SENTENCE).then_some(AwakeTime { spins_in: Some(frame), lock: None, ns, share })
+    (share >= WORTH_A_SENTENCE).then_some(AwakeTime { spins_in: Some(frame), lock: None, ns, share, each_ns: 0.0 })
 }
 
-/// The calls that lock and unlock, if threads that could run at once spend more time there than they wait.
+/// The calls that lock and unlock, if threads that could run at once share locks, and spend more time there than they wait.
 fn lock_calls(profile: &Profile, tops: &Tops) -> Option<AwakeTime> {
     let sum = |kind| of_kind(profile, tops, kind).map(|time| time.ns).sum::<f64>();
     let (ns, ran_ns) = (sum(TimeKind::LockCalls), thread_time::ran_ns(profile));
     let (share, are_several) = (ns / ran_ns, ran_ns + sum(TimeKind::NoCore) > SEVERAL * profile.seconds * 1e9);
-    let locks = profile.locks.iter().enumerate();
-    let lock = locks.max_by(|one, other| one.1.acquisitions.total_cmp(&other.1.acquisitions)).map(|(index, _)| index);
-    let matters = ran_ns > 0.0 && share >= LOCK_CALLS && are_several && ns > profile.wait_ns();
-    matters.then_some(AwakeTime { spins_in: None, lock, ns, share })
+    let of_locks = |of: fn(&Lock) -> f64| profile.locks.iter().map(of).sum::<f64>();
+    // One that a single thread takes stays in its core's cache. Of one that two take by turns, each has half.
+    let all = of_locks(|lock| lock.acquisitions);
+    let shared = (2.0 * of_locks(|lock| lock.by_others) / all).min(1.0);
+    let locks = profile.locks.iter().enumerate().filter(|(_, lock)| lock.by_others > 0.0);
+    let (index, _) = locks.max_by(|one, other| one.1.by_others.total_cmp(&other.1.by_others))?;
+    let matters = ran_ns > 0.0 && share * shared >= LOCK_CALLS && are_several && ns > profile.wait_ns();
+    matters.then_some(AwakeTime { spins_in: None, lock: Some(index), ns, share, each_ns: ns / all })
 }
 
 fn of_kind<'p>(profile: &'p Profile, tops: &Tops, kind: TimeKind) -> impl Iterator<Item = &'p ThreadTime> {

@@ -157,25 +157,40 @@ fn what_locks_cost_without_sleep_is_told() {
          is not known. Wait for a mutex instead, or hold what they wait for for less."
     );
     assert!(spins(30.0).starts_with("No lock calls were seen"), "{}", spins(30.0));
-    // Calls that lock, of two threads that run at once; beside others they do not matter so soon.
+    // Calls that lock, of two threads that run at once and share the lock; beside others they do not matter so soon.
     let mut profile = Profile { seconds: 1.0, ..hidden("pthread_rwlock_rdlock", 0.0, 500.0) };
     profile.times = vec![time(Doing::Running, Some(9), 800.0), time(Doing::Running, None, 1000.0)];
     profile.stacks[9] = vec![10];
     let takers = vec![Site { stack: 2, count: 4e6, ns: 1.0 }];
-    profile.locks = vec![Lock { acquisitions: 4e6, takers, ..lock("table", &[], &[]) }];
-    let verdict = findings(&profile).verdict;
-    assert!(verdict.starts_with("Threads spend 44 % of their CPU time in calls that lock and unlock"), "{verdict}");
-    assert!(verdict.contains("Taken most: `table`, 4.00 M times a second, most in `f2` (a.c:12)."), "{verdict}");
-    // A function without a name is told with one around it that has one.
+    let shared = Lock { acquisitions: 4e6, by_others: 2e6, threads: 2, takers, ..lock("table", &[], &[]) };
+    profile.locks = vec![shared.clone()];
+    assert_eq!(
+        findings(&profile).verdict,
+        "Threads spend 44 % of their CPU time in calls that lock and unlock, and hardly wait there. Most shared: `table`, which 2 \
+         threads take 4.00 M times a second, most in `f2` (a.c:12). Each time takes 200 ns, as its memory goes from core to core. \
+         Take it less often, or let each thread have its own."
+    );
+    // A function without a name is told with one around it that has one. What takes less stays in its core.
     profile.frames.push(Frame { function: "lib.so+0x12".to_owned(), module: "lib.so".to_owned(), ..Frame::default() });
     profile.stacks[2] = vec![11, 2];
+    profile.locks[0].acquisitions = 40e6;
+    profile.locks[0].by_others = 20e6;
     let verdict = findings(&profile).verdict;
-    assert!(verdict.contains("most in `lib.so+0x12` (called by `f2`)."), "{verdict}");
-    profile.seconds = 4.0;
-    assert!(findings(&profile).verdict.starts_with("No lock "), "one thread alone");
-    profile.seconds = 1.0;
-    profile.times[1].ns = 3e9;
-    assert!(findings(&profile).verdict.starts_with("No lock "), "less than a third");
+    assert!(verdict.contains("most in `lib.so+0x12` (called by `f2`). Take it less often"), "{verdict}");
+    let is_told = |profile: &Profile| !findings(profile).verdict.starts_with("No lock ");
+    assert!(!is_told(&Profile { seconds: 4.0, ..profile.clone() }), "one thread alone");
+    // Each has its own, or nearly so, and the recorder walks stacks.
+    for by_others in [0.0, 4e6] {
+        profile.locks = vec![Lock { acquisitions: 40e6, by_others, ..shared.clone() }];
+        assert!(!is_told(&profile), "{by_others}");
+    }
+    profile.locks = vec![shared];
+    profile.times[1].ns = 6e9;
+    assert!(!is_told(&profile), "less than an eighth");
+    profile.times[1].ns = 1e9;
+    assert!(is_told(&profile));
+    profile.frames[10].function = "ondeck_record::walk::walked".to_owned();
+    assert!(!is_told(&profile), "the recorder itself");
 }
 
 #[test]
@@ -186,4 +201,40 @@ fn waiters_of_a_spin_lock_are_told_with_where_they_are() {
         vec![spin],
         "The waiters of `gate` use CPU time while they wait, most in `f1` (a.c:11). Use a mutex, or lock it less often.",
     );
+}
+
+#[test]
+fn waits_of_threads_that_have_work_come_first() {
+    let site = |stack, count, ms: f64| Site { stack, count, ns: ms * 1e6 };
+    let waited = |ms: f64, waits, by| Condition {
+        name: "ready".to_owned(),
+        waits,
+        wait_ns: ms * 1e6,
+        waiters: vec![site(1, waits, ms)],
+        notifiers: vec![site(by, waits, 0.0)],
+        ..Condition::default()
+    };
+    let with = |condition, locks| findings(&Profile { conditions: vec![condition], locks, ..program() }).verdict;
+    let told = "Threads waited 1.50 s for the condition variable `ready` in 3.00 k waits, most in `f1` (a.c:11). It is notified in ";
+    let barrier = "`f1` (a.c:11), too: they wait for each other, as at a barrier. Share the work more evenly, or let them meet \
+                   less often.";
+    let of = |ms| vec![lock("m", &[cause(State::Computing, 3, ms, 400.0)], &[])];
+    let verdict = |ms| with(waited(1500.0, 3000.0, 1), of(ms));
+    let nothing = with(waited(1500.0, 3000.0, 1), Vec::new());
+    assert_eq!(nothing, format!("{told}{barrier} No lock was waited for in 2.0 s."));
+    assert_eq!(verdict(400.0), format!("{told}{barrier}"));
+    assert!(
+        verdict(800.0).starts_with(&format!("{told}{barrier} Also: `f3` (a.c:13) holds `m`")),
+        "{}",
+        verdict(800.0)
+    );
+    assert!(verdict(1600.0).starts_with("`f3` (a.c:13) holds `m`"), "{}", verdict(1600.0));
+    // Of those that another function lets go on, nobody knows whether they should wait: these have work, and those may have none.
+    let room =
+        format!("{told}`f2` (a.c:12). If they had work to do, make that faster. No lock was waited for in 2.0 s.");
+    assert_eq!(with(waited(1500.0, 3000.0, 2), Vec::new()), room);
+    assert!(
+        with(waited(1500.0, 30.0, 2), Vec::new()).starts_with("No lock was waited for in 2.0 s. Threads waited 1.50 s")
+    );
+    assert!(with(waited(1500.0, 3000.0, 2), of(400.0)).starts_with("`f3` (a.c:13) holds `m`"));
 }

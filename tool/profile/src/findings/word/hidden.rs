@@ -4,8 +4,9 @@ use super::{heaviest, lock_name, named, quoted_name};
 use crate::findings::classify::{AwakeTime, HiddenWait};
 use crate::libraries;
 use crate::profile::Profile;
+use crate::rules::FROM_ANOTHER_CORE_NS;
 use crate::wrappers::Tops;
-use ondeck_kit::wording::{percent, whole_of};
+use ondeck_kit::wording::{counted, duration_ns, percent, whole_of};
 
 pub(super) fn sentence(profile: &Profile, tops: &Tops, wait: &HiddenWait) -> String {
     let by = wait.caller.map_or(String::new(), |caller| format!(", most in {}", named(profile, tops, caller)));
@@ -42,10 +43,14 @@ pub(super) fn awake(profile: &Profile, tops: &Tops, time: &AwakeTime) -> String 
         let a_second = whole_of((lock.acquisitions / profile.seconds).round(), "time");
         let by = heaviest(profile, tops, &lock.takers, |site| site.count)
             .map_or(String::new(), |by| format!(", most in {by}"));
-        format!(" Taken most: {}, {a_second} a second{by}.", lock_name(lock))
+        let threads = counted(lock.threads as usize, "thread");
+        format!(" Most shared: {}, which {threads} take {a_second} a second{by}.", lock_name(lock))
     });
+    let moves = match time.each_ns {
+        ns if ns < FROM_ANOTHER_CORE_NS => String::new(),
+        ns => format!(" Each time takes {}, as its memory goes from core to core.", duration_ns(ns)),
+    };
     format!(
-        "{share} calls that lock and unlock, and hardly wait there.{lock} Take it less often. If several threads share it, its \
-         memory goes from core to core each time: let each have its own."
+        "{share} calls that lock and unlock, and hardly wait there.{lock}{moves} Take it less often, or let each thread have its own."
     )
 }

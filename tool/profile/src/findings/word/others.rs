@@ -2,7 +2,7 @@
 //! are tried in a loop.
 
 use super::{heaviest, lock_name, named, place, quoted_name};
-use crate::findings::classify::StuckTogether;
+use crate::findings::classify::{StuckTogether, Waiters};
 use crate::profile::{Condition, Lock, Profile, State, Stuck, WaitKind, WaitObject};
 use crate::rules::LONG_NS;
 use crate::words::is_from_outside;
@@ -106,7 +106,7 @@ pub(super) fn herd(profile: &Profile, tops: &Tops, condition: &Condition) -> Str
     )
 }
 
-pub(super) fn no_lock(profile: &Profile, tops: &Tops, index: usize) -> String {
+pub(super) fn no_lock(profile: &Profile, tops: &Tops, index: usize, waiters: Waiters) -> String {
     let most = &profile.conditions[index];
     let by =
         heaviest(profile, tops, &most.waiters, |site| site.ns).map_or(String::new(), |by| format!(", most in {by}"));
@@ -115,8 +115,14 @@ pub(super) fn no_lock(profile: &Profile, tops: &Tops, index: usize) -> String {
     let advice = match most.kind {
         WaitKind::Once => " Do that before the threads start, or make it shorter.".to_owned(),
         WaitKind::Barrier => " Share the work more evenly.".to_owned(),
-        _ => heaviest(profile, tops, &most.notifiers, |site| site.count)
-            .map_or(String::new(), |function| format!(" It is notified in {function}.")),
+        _ => heaviest(profile, tops, &most.notifiers, |site| site.count).map_or(String::new(), |function| match waiters {
+            Waiters::ForEachOther => format!(
+                " It is notified in {function}, too: they wait for each other, as at a barrier. Share the work more evenly, or let \
+                 them meet less often."
+            ),
+            Waiters::Often => format!(" It is notified in {function}. If they had work to do, make that faster."),
+            Waiters::Seldom => format!(" It is notified in {function}."),
+        }),
     };
     format!(
         "Threads waited {} for {}{n_waits}{by}.{advice}",
