@@ -1,7 +1,9 @@
 // Programs with a known culprit, by name: what `ondeck profile` is to say first. Each runs for about a second, or until it is
 // killed if it hangs. The list in main has the truth.
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <poll.h>
@@ -16,6 +18,13 @@ using us = std::chrono::microseconds;
 using Threads = std::vector<std::thread>;
 static const auto end = Clock::now() + std::chrono::milliseconds(600);
 
+// How long its threads have lived, in ns, since they were started.
+static std::atomic<long> lives;
+struct Life {
+    Clock::time_point from;
+    ~Life() { lives += std::chrono::nanoseconds(Clock::now() - from).count(); }
+};
+
 static bool goes_on() { return Clock::now() < end; }
 static void compute(int n)
 {
@@ -25,7 +34,10 @@ static void rest(int n) { std::this_thread::sleep_for(us(n)); }
 template <typename Body> static void start(Threads &threads, int n, Body body)
 {
     for (int i = 0; i < n; i++)
-        threads.emplace_back(body);
+        threads.emplace_back([body, from = Clock::now()] {
+            Life life{from};
+            body();
+        });
 }
 template <typename Body> static void repeat(Threads &threads, int n, Body body)
 {
@@ -198,7 +210,7 @@ static void calm(Threads &threads)
 }
 // A holder that waits for the end of a thread.
 static std::mutex results, totals;
-SECTION(collect, results, std::thread([] { rest(5000); }).join())
+SECTION(collect, results, (Life{Clock::now()}, std::thread([] { rest(5000); }).join()))
 SECTION(publish, results, counter++)
 static void join(Threads &threads)
 {
@@ -286,9 +298,13 @@ int main(int, char **arguments)
         if (!arguments[1] || strcmp(one.name, arguments[1]) != 0)
             continue;
         Threads threads;
-        one.run(threads);
-        for (auto &thread : threads)
-            thread.join();
+        {
+            Life life{end - std::chrono::milliseconds(600)};
+            one.run(threads);
+            for (auto &thread : threads)
+                thread.join();
+        }
+        printf("its threads lived %.3f s\n", double(lives) / 1e9);
         return 0;
     }
     return 2;

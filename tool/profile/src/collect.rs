@@ -231,7 +231,7 @@ impl Collector {
                 // What is wrong with it is found out when it is taken.
                 let _ = recording.look(now_ns(), Instant::now());
             }
-            self.look_at_threads();
+            self.look_at_threads(now_ns());
             let gap = GAP.max(began.elapsed() * GAP_OF_LOOKS);
             let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(gap.min(left));
@@ -252,7 +252,7 @@ impl Collector {
     }
 
     /// Looks at what all threads of the processes do. A process may record from two sources at once, and its threads are the same.
-    fn look_at_threads(&mut self) {
+    fn look_at_threads(&mut self, now_ns: u64) {
         let mut seen = BTreeSet::new();
         for at in 0..self.recordings.len() {
             let recording = &mut self.recordings[at];
@@ -260,7 +260,12 @@ impl Collector {
             if recording.is_closed || !recording.is_looked_at() || !seen.insert(pid) {
                 continue;
             }
-            let mut times = recording.times.take().unwrap_or_else(|| ThreadTimes::new(pid));
+            let age = recording
+                .clock
+                .until_now(now_ns)
+                .saturating_sub(recording.clock.since(recording.contents.about().started_ns));
+            let mut times =
+                recording.times.take().unwrap_or_else(|| ThreadTimes::since(pid, Duration::from_nanos(age)));
             times.look(|| self.recordings.iter_mut().flat_map(|other| other.waits_of(pid)).collect(), |_| ());
             self.recordings[at].times = Some(times);
         }

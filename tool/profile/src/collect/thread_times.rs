@@ -17,13 +17,16 @@ use crate::profile::{Doing, ThreadTime};
 use ondeck_futex::process::threads;
 use ondeck_futex::{Image, RunningPlace, SAMPLE_NS, Sampler, Sleepers, futex_of, in_time};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Of one core's time, looks take one part in so many.
 const LOOKS_TAKE: u32 = 100;
 /// Between two looks at least.
 const GAP: Duration = Duration::from_millis(9);
+/// In which the kernel tells programs when a thread began, whatever its own are.
+const TICK: Duration = Duration::from_millis(10);
 /// A thread that runs for so many ns at a time, in the mean, is asked where.
 const LONG_AT_A_TIME_NS: u64 = 200_000;
 
@@ -60,8 +63,11 @@ pub(crate) struct ThreadTimes {
     pid: u32,
     process: PathBuf,
     threads: BTreeMap<u32, Watched>,
-    /// Whether threads that are new have begun since the last look.
-    has_looked: bool,
+    /// Since when it is observed, and when it was there the last time, with so many threads.
+    began: Option<Instant>,
+    was_there: Option<(Instant, u64)>,
+    /// The last look: threads that are new have begun since then.
+    looked: Option<Instant>,
     /// Of the time before [`settle`](Self::settle), from the start and from the last snapshot.
     pub(crate) all: Times,
     pub(crate) recent: Times,
@@ -128,24 +134,40 @@ impl ThreadTimes {
         ThreadTimes { pid, process: format!("/proc/{pid}").into(), ..ThreadTimes::default() }
     }
 
+    /// The same of a process that was started so long ago, or is observed for so long.
+    pub(crate) fn since(pid: u32, age: Duration) -> Self {
+        ThreadTimes { began: Instant::now().checked_sub(age), ..ThreadTimes::new(pid) }
+    }
+
     /// Looks at all threads, if it is time to. `recorded` tells the waits that are under way, and `more` is looked at after that.
     pub(crate) fn look(&mut self, recorded: impl FnMut() -> Vec<RecordedWait>, more: impl FnOnce(&mut Self)) {
         let now = Instant::now();
+        self.notice_ends(now);
         if self.due.is_some_and(|due| now < due) {
             return;
         }
-        let began = own_time();
+        let (began, is_first) = (own_time(), self.looked.is_none());
         self.look_at_all(recorded);
         more(self);
         // The first reads what is loaded, which is done once.
-        let cost = if self.has_looked { own_time().saturating_sub(began) } else { Duration::ZERO };
+        let cost = if is_first { Duration::ZERO } else { own_time().saturating_sub(began) };
         self.due = Some(now + GAP.max(cost * LOOKS_TAKE));
-        self.has_looked = true;
+    }
+
+    /// Threads end between two looks. How many there are is asked more often, which is cheap.
+    fn notice_ends(&mut self, now: Instant) {
+        let Ok(directory) = std::fs::metadata(self.process.join("task")) else { return };
+        let n = directory.nlink();
+        let before = self.was_there.replace((now, n));
+        if let Some((then, _)) = before.filter(|(_, before)| n < *before) {
+            self.forget_all_but(&threads(self.pid).into_iter().collect(), (then, now));
+        }
     }
 
     fn look_at_all(&mut self, mut recorded: impl FnMut() -> Vec<RecordedWait>) {
         let alive: BTreeSet<u32> = threads(self.pid).into_iter().collect();
-        self.forget_all_but(&alive);
+        let now = Instant::now();
+        self.forget_all_but(&alive, (self.looked.unwrap_or(now), now));
         let waits = recorded();
         let mut sleepers = Vec::new();
         for thread in alive {
@@ -167,6 +189,7 @@ impl ThreadTimes {
             (watched.slept, watched.futex) = (Some(spending), futex_of(&sleeper.text));
             *watched.asleep.entry(spending).or_default() += sleeper.weight;
         }
+        self.looked = Some(now);
     }
 
     /// Looks at one thread. The answer is one that is asleep and was not yet at the last look.
@@ -180,8 +203,10 @@ impl ThreadTimes {
         let watched = match known {
             Some(known) => known,
             None => {
-                // One that began since the last look has done in that time all that it has done.
-                let first = if self.has_looked { told.at_birth() } else { told };
+                // One that began since the last look, or since the process is observed, has done in that time all that it has done.
+                let birth = told.at_birth(&self.process, thread);
+                let is_whole = self.looked.is_some() || self.began.is_some_and(|began| birth.at + 2 * TICK >= began);
+                let first = if is_whole { birth } else { told };
                 let files = opened.and_then(|mut files| files.keep().then_some(files));
                 self.threads.entry(thread).or_insert(Watched {
                     files,
@@ -296,11 +321,12 @@ impl ThreadTimes {
         })
     }
 
-    fn forget_all_but(&mut self, alive: &BTreeSet<u32>) {
+    /// The others have ended, between these times.
+    fn forget_all_but(&mut self, alive: &BTreeSet<u32>, (from, to): (Instant, Instant)) {
         let gone: Vec<u32> = self.threads.keys().filter(|thread| !alive.contains(thread)).copied().collect();
         for thread in gone {
             let watched = self.threads.remove(&thread);
-            watched.into_iter().for_each(|mut watched| self.add(watched.settle()));
+            watched.into_iter().for_each(|mut watched| self.add(watched.settle_until(from + (to - from) / 2)));
         }
     }
 
@@ -319,12 +345,25 @@ impl ThreadTimes {
 
     /// The process is gone.
     pub(crate) fn close(&mut self) {
-        self.settle();
-        self.threads.clear();
+        if let Some((then, _)) = self.was_there {
+            self.forget_all_but(&BTreeSet::new(), (then, then));
+        }
     }
 }
 
 impl Watched {
+    /// The same of a thread that has ended then. Until that it did what it had done before, if that is known of most of its life.
+    fn settle_until(&mut self, ended: Instant) -> Times {
+        let [seen, life] =
+            [self.last.at, ended.max(self.last.at)].map(|at| at.saturating_duration_since(self.first.at));
+        let mut times = self.settle();
+        match life.as_secs_f64() / seen.as_secs_f64() {
+            grows if grows < 2.0 => times.values_mut().for_each(|ns| *ns *= grows),
+            _ => *times.entry(Spending::Unseen).or_default() += (life - seen).as_nanos() as f64,
+        }
+        times
+    }
+
     /// What it spent its time with since the last call.
     fn settle(&mut self) -> Times {
         let (first, last) = (self.first, self.last);
@@ -356,11 +395,23 @@ impl Told {
         Some(Told { at: Instant::now(), ran, delayed, turns })
     }
 
-    /// The latest time at which it can have begun.
-    fn at_birth(self) -> Self {
-        let life = Duration::from_nanos(self.ran.saturating_add(self.delayed));
+    /// When the thread has begun, which the kernel tells in ticks: in the middle of one, or as early as what it has done says.
+    fn at_birth(self, process: &Path, thread: u32) -> Self {
+        let least = Duration::from_nanos(self.ran.saturating_add(self.delayed));
+        let most = age(process, thread).unwrap_or(least);
+        let life = most.saturating_sub(TICK / 2).max(least);
         Told { at: self.at.checked_sub(life).unwrap_or(self.at), ran: 0, delayed: 0, turns: 0 }
     }
+}
+
+/// How old a thread is at most: less than a tick more than it is.
+fn age(process: &Path, thread: u32) -> Option<Duration> {
+    /// Behind the name, which may have any characters.
+    const STARTED: usize = 19;
+    let stat = std::fs::read_to_string(process.join(format!("task/{thread}/stat"))).ok()?;
+    let ticks: u32 = stat.rsplit_once(')')?.1.split_whitespace().nth(STARTED)?.parse().ok()?;
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32).checked_sub(ticks * TICK)
 }
 
 /// How long this thread has run.
