@@ -59,6 +59,8 @@ pub(crate) const WORTH_A_TRIAL: f64 = 0.05;
 /// Part of the time that threads ran, from which on what they spend in calls that lock and unlock matters, of locks that several
 /// threads take. Up to half of that is the recorder's. The test `what_locks_cost_without_sleep_is_told`.
 pub(crate) const LOCK_CALLS: f64 = 1.0 / 8.0;
+/// The same where nobody knows which threads take which locks, as in looks from outside. The same test.
+pub(crate) const UNKNOWN_LOCK_CALLS: f64 = 1.0 / 3.0;
 /// ns. To lock and unlock takes so long if another core has the lock's memory. Measured with the recorder on two cores of an AMD EPYC
 /// of 2021: 13 to 23 ns if the core has it itself, 34 to 160 ns if another one has. The same test.
 pub(crate) const FROM_ANOTHER_CORE_NS: f64 = 30.0;

@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const LOOKS_TAKE: u32 = 100;
 /// Between two looks at least.
 const GAP: Duration = Duration::from_millis(9);
+/// To list more threads often takes too long.
+const MOST_LISTED: u64 = 64;
 /// In which the kernel tells programs when a thread began, whatever its own are.
 const TICK: Duration = Duration::from_millis(10);
 /// A thread that runs for so many ns at a time, in the mean, is asked where.
@@ -159,7 +161,7 @@ impl ThreadTimes {
         let Ok(directory) = std::fs::metadata(self.process.join("task")) else { return };
         let n = directory.nlink();
         let before = self.was_there.replace((now, n));
-        if let Some((then, _)) = before.filter(|(_, before)| n < *before) {
+        if let Some((then, _)) = before.filter(|(_, before)| n < *before && n < MOST_LISTED) {
             self.forget_all_but(&threads(self.pid).into_iter().collect(), (then, now));
         }
     }

@@ -1,7 +1,7 @@
 //! CPU time that goes into locks while nobody sleeps: in loops that only wait, and in the calls that lock and unlock.
 
-use crate::profile::{Lock, Profile, ThreadTime};
-use crate::rules::{LOCK_CALLS, SEVERAL, WORTH_A_SENTENCE};
+use crate::profile::{Profile, ThreadTime};
+use crate::rules::{LOCK_CALLS, SEVERAL, UNKNOWN_LOCK_CALLS, WORTH_A_SENTENCE};
 use crate::thread_time::{self, TimeKind};
 use crate::wrappers::Tops;
 use std::collections::BTreeMap;
@@ -37,19 +37,20 @@ fn spinning(profile: &Profile, tops: &Tops) -> Option<AwakeTime> {
     (share >= WORTH_A_SENTENCE).then_some(AwakeTime { spins_in: Some(frame), lock: None, ns, share, each_ns: 0.0 })
 }
 
-/// The calls that lock and unlock, if threads that could run at once share locks, and spend more time there than they wait.
+/// The calls that lock and unlock, if threads that could run at once share locks, as far as that is known, and spend more time there
+/// than they wait.
 fn lock_calls(profile: &Profile, tops: &Tops) -> Option<AwakeTime> {
     let sum = |kind| of_kind(profile, tops, kind).map(|time| time.ns).sum::<f64>();
     let (ns, ran_ns) = (sum(TimeKind::LockCalls), thread_time::ran_ns(profile));
     let (share, are_several) = (ns / ran_ns, ran_ns + sum(TimeKind::NoCore) > SEVERAL * profile.seconds * 1e9);
-    let of_locks = |of: fn(&Lock) -> f64| profile.locks.iter().map(of).sum::<f64>();
+    let all: f64 = profile.locks.iter().map(|lock| lock.acquisitions).sum();
     // One that a single thread takes stays in its core's cache. Of one that two take by turns, each has half.
-    let all = of_locks(|lock| lock.acquisitions);
-    let shared = (2.0 * of_locks(|lock| lock.by_others) / all).min(1.0);
+    let shared = 2.0 * profile.locks.iter().map(|lock| lock.by_others).sum::<f64>() / all;
+    let is_much = if all > 0.0 { share * shared.min(1.0) >= LOCK_CALLS } else { share >= UNKNOWN_LOCK_CALLS };
     let locks = profile.locks.iter().enumerate().filter(|(_, lock)| lock.by_others > 0.0);
-    let (index, _) = locks.max_by(|one, other| one.1.by_others.total_cmp(&other.1.by_others))?;
-    let matters = ran_ns > 0.0 && share * shared >= LOCK_CALLS && are_several && ns > profile.wait_ns();
-    matters.then_some(AwakeTime { spins_in: None, lock: Some(index), ns, share, each_ns: ns / all })
+    let lock = locks.max_by(|one, other| one.1.by_others.total_cmp(&other.1.by_others)).map(|(index, _)| index);
+    let matters = ran_ns > 0.0 && is_much && are_several && ns > profile.wait_ns();
+    matters.then_some(AwakeTime { spins_in: None, lock, ns, share, each_ns: ns / all })
 }
 
 fn of_kind<'p>(profile: &'p Profile, tops: &Tops, kind: TimeKind) -> impl Iterator<Item = &'p ThreadTime> {

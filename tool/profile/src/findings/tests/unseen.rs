@@ -184,6 +184,9 @@ fn what_locks_cost_without_sleep_is_told() {
         profile.locks = vec![Lock { acquisitions: 40e6, by_others, ..shared.clone() }];
         assert!(!is_told(&profile), "{by_others}");
     }
+    // Looks do not tell how often locks are taken.
+    let verdict = findings(&Profile { locks: Vec::new(), ..profile.clone() }).verdict;
+    assert!(verdict.contains("hardly wait there. If threads share a lock, its memory goes"), "{verdict}");
     profile.locks = vec![shared];
     profile.times[1].ns = 6e9;
     assert!(!is_told(&profile), "less than an eighth");

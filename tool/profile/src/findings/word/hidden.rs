@@ -47,6 +47,7 @@ pub(super) fn awake(profile: &Profile, tops: &Tops, time: &AwakeTime) -> String 
         format!(" Most shared: {}, which {threads} take {a_second} a second{by}.", lock_name(lock))
     });
     let moves = match time.each_ns {
+        _ if time.lock.is_none() => " If threads share a lock, its memory goes from core to core each time.".to_owned(),
         ns if ns < FROM_ANOTHER_CORE_NS => String::new(),
         ns => format!(" Each time takes {}, as its memory goes from core to core.", duration_ns(ns)),
     };
