@@ -8,7 +8,9 @@ pub(super) mod measures;
 
 use super::{Finding, Kind};
 use crate::profile::{Condition, Lock, LockKind, Profile, Site, WaitKind};
-use crate::rules::{HERD, OF_CORES, OF_LOCKS, OFTEN_NS, ONE_EVENT, QUIET, SEVERAL, WOKEN_NS, WORTH_A_SENTENCE};
+use crate::rules::{
+    AT_A_BARRIER, HERD, OF_CORES, OF_LOCKS, OFTEN_NS, ONE_EVENT, QUIET, SEVERAL, WOKEN_NS, WORTH_A_SENTENCE,
+};
 use crate::runtimes;
 use crate::thread_time::cores_ns;
 use crate::words::{FROM_KERNEL, FROM_LOOKS, GIL, share, waited};
@@ -131,17 +133,20 @@ fn no_lock(profile: &Profile, tops: &Tops) -> Option<(usize, Waiters)> {
     (most.wait_ns >= OF_CORES * cores_ns(profile)).then_some((index, waiters))
 }
 
-/// Whether the function that waits most also notifies most, as that of a barrier: whoever waits lets others wait.
+/// Whether the functions that wait are those that notify, as that of a barrier: whoever waits lets others wait.
 fn notifies_itself(profile: &Profile, tops: &Tops, condition: &Condition) -> bool {
-    let most = |sites: &[Site], amount: fn(&Site) -> f64| {
-        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let parts = |sites: &[Site]| {
+        let whole: f64 = sites.iter().map(|site| site.count).sum();
+        let mut parts: BTreeMap<&str, f64> = BTreeMap::new();
         for site in sites {
             let Some(frame) = tops.top(site.stack) else { continue };
-            *sums.entry(&profile.frames[frame as usize].function).or_default() += amount(site);
+            *parts.entry(&profile.frames[frame as usize].function).or_default() += site.count / whole;
         }
-        sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).map(|(function, _)| function)
+        parts
     };
-    most(&condition.notifiers, |site| site.count).is_some_and(|by| most(&condition.waiters, |site| site.ns) == Some(by))
+    let (waiters, notifiers) = (parts(&condition.waiters), parts(&condition.notifiers));
+    let both = |(function, part): (&&str, &f64)| part.min(notifiers.get(function).copied().unwrap_or_default());
+    waiters.iter().map(both).sum::<f64>() >= AT_A_BARRIER
 }
 
 /// The lock for which most is lost by trying until a thread has it, if that matters. No wait is recorded then, as none of these

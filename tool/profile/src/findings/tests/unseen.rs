@@ -232,6 +232,10 @@ fn waits_of_threads_that_have_work_come_first() {
         verdict(800.0)
     );
     assert!(verdict(1600.0).starts_with("`f3` (a.c:13) holds `m`"), "{}", verdict(1600.0));
+    // Who takes from a queue says that there is room, and waits until somebody puts something in.
+    let mut queue = waited(1500.0, 3000.0, 1);
+    queue.notifiers.push(site(2, 3000.0, 0.0));
+    assert!(with(queue, of(400.0)).starts_with("`f3` (a.c:13) holds `m`"));
     // Of those that another function lets go on, nobody knows whether they should wait: these have work, and those may have none.
     let room =
         format!("{told}`f2` (a.c:12). If they had work to do, make that faster. No lock was waited for in 2.0 s.");
