@@ -101,6 +101,8 @@ pub(crate) const OF_LOCKS: f64 = 0.1;
 /// ns. Who waits for less than that, in the mean, has work, and others keep it from that. Without work one waits for longer. The
 /// test `waits_of_threads_that_have_work_come_first`.
 pub(crate) const OFTEN_NS: f64 = 10e6;
+/// Of the run's time, what all threads together are busy. With less, those that wait have no work. The same test.
+pub(crate) const ONE_IS_BUSY: f64 = 0.75;
 /// Part of the waits, and of the notifications, that the same functions make where threads wait for each other. The same test.
 pub(crate) const AT_A_BARRIER: f64 = 0.75;
 /// Threads: these are several. Of those that a notification wakes, `herd`.

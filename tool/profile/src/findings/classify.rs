@@ -9,10 +9,11 @@ pub(super) mod measures;
 use super::{Finding, Kind};
 use crate::profile::{Condition, Lock, LockKind, Profile, Site, WaitKind};
 use crate::rules::{
-    AT_A_BARRIER, HERD, OF_CORES, OF_LOCKS, OFTEN_NS, ONE_EVENT, QUIET, SEVERAL, WOKEN_NS, WORTH_A_SENTENCE,
+    AT_A_BARRIER, HERD, OF_CORES, OF_LOCKS, OFTEN_NS, ONE_EVENT, ONE_IS_BUSY, QUIET, SEVERAL, WOKEN_NS,
+    WORTH_A_SENTENCE,
 };
 use crate::runtimes;
-use crate::thread_time::cores_ns;
+use crate::thread_time::{busy_ns, cores_ns};
 use crate::words::{FROM_KERNEL, FROM_LOOKS, GIL, share, waited};
 use crate::wrappers::Tops;
 pub(super) use awake::AwakeTime;
@@ -109,7 +110,7 @@ fn herd(profile: &Profile) -> Option<&Condition> {
 pub(super) enum Waiters {
     /// They keep each other from their work.
     ForEachOther,
-    /// Often, and each time for less than who has no work.
+    /// Often, and each time for less than who has no work, while others are busy.
     Often,
     /// They may have no work.
     Seldom,
@@ -127,10 +128,15 @@ fn no_lock(profile: &Profile, tops: &Tops) -> Option<(usize, Waiters)> {
         _ if most.wait_ns < WORTH_A_SENTENCE * cores_ns(profile) || runtimes::of(profile).is_some() => Waiters::Seldom,
         WaitKind::Barrier | WaitKind::Once => Waiters::ForEachOther,
         _ if notifies_itself(profile, tops, most) => Waiters::ForEachOther,
-        _ if most.wait_ns < OFTEN_NS * most.waits => Waiters::Often,
+        _ if most.wait_ns < OFTEN_NS * most.waits && is_busy(profile, tops) => Waiters::Often,
         _ => Waiters::Seldom,
     };
     (most.wait_ns >= OF_CORES * cores_ns(profile)).then_some((index, waiters))
+}
+
+/// Whether some thread is busy most of the time: others may wait for it.
+fn is_busy(profile: &Profile, tops: &Tops) -> bool {
+    busy_ns(profile, tops) >= ONE_IS_BUSY * profile.seconds * 1e9
 }
 
 /// Whether the functions that wait are those that notify, as that of a barrier: whoever waits lets others wait.

@@ -217,15 +217,17 @@ fn waits_of_threads_that_have_work_come_first() {
         notifiers: vec![site(by, waits, 0.0)],
         ..Condition::default()
     };
-    let with = |condition, locks| findings(&Profile { conditions: vec![condition], locks, ..program() }).verdict;
+    let runs = |ms: f64| vec![ThreadTime { doing: Doing::Running, ns: ms * 1e6, ..ThreadTime::default() }];
+    let profile = |condition, locks| Profile { conditions: vec![condition], locks, times: runs(1600.0), ..program() };
+    let with = |condition, locks| findings(&profile(condition, locks)).verdict;
     let told = "Threads waited 1.50 s for the condition variable `ready` in 3.00 k waits, most in `f1` (a.c:11). It is notified in ";
     let barrier = "`f1` (a.c:11), too: they wait for each other, as at a barrier. Share the work more evenly, or let them meet \
                    less often.";
     let of = |ms| vec![lock("m", &[cause(State::Computing, 3, ms, 400.0)], &[])];
     let verdict = |ms| with(waited(1500.0, 3000.0, 1), of(ms));
     let nothing = with(waited(1500.0, 3000.0, 1), Vec::new());
-    assert_eq!(nothing, format!("{told}{barrier} No lock was waited for in 2.0 s."));
-    assert_eq!(verdict(400.0), format!("{told}{barrier}"));
+    assert!(nothing.starts_with(&format!("{told}{barrier} No lock was waited for in 2.0 s.")), "{nothing}");
+    assert!(verdict(400.0).starts_with(&format!("{told}{barrier}")) && !verdict(400.0).contains("`m`"));
     assert!(
         verdict(800.0).starts_with(&format!("{told}{barrier} Also: `f3` (a.c:13) holds `m`")),
         "{}",
@@ -239,9 +241,13 @@ fn waits_of_threads_that_have_work_come_first() {
     // Of those that another function lets go on, nobody knows whether they should wait: these have work, and those may have none.
     let room =
         format!("{told}`f2` (a.c:12). If they had work to do, make that faster. No lock was waited for in 2.0 s.");
-    assert_eq!(with(waited(1500.0, 3000.0, 2), Vec::new()), room);
-    assert!(
-        with(waited(1500.0, 30.0, 2), Vec::new()).starts_with("No lock was waited for in 2.0 s. Threads waited 1.50 s")
-    );
+    assert!(with(waited(1500.0, 3000.0, 2), Vec::new()).starts_with(&room));
+    let idle = Profile { times: runs(400.0), ..profile(waited(1500.0, 3000.0, 2), Vec::new()) };
+    for seldom in [findings(&idle).verdict, with(waited(1500.0, 30.0, 2), Vec::new())] {
+        assert!(
+            seldom.starts_with("No lock was waited for in 2.0 s.") && seldom.contains("Threads waited 1.50 s"),
+            "{seldom}"
+        );
+    }
     assert!(with(waited(1500.0, 3000.0, 2), of(400.0)).starts_with("`f3` (a.c:13) holds `m`"));
 }
