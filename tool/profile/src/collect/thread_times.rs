@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const LOOKS_TAKE: u32 = 100;
 /// Between two looks at least.
 const GAP: Duration = Duration::from_millis(9);
+/// Who was seen for so long goes on as before.
+const LONG_SEEN: Duration = Duration::from_millis(100);
 /// To list more threads often takes too long.
 const MOST_LISTED: u64 = 64;
 /// In which the kernel tells programs when a thread began, whatever its own are.
@@ -76,6 +78,8 @@ pub(crate) struct ThreadTimes {
     /// Once one was found asleep.
     stacks: Option<Sleepers>,
     due: Option<Instant>,
+    /// Of the last look.
+    cost: Duration,
 }
 
 #[derive(Debug)]
@@ -151,9 +155,10 @@ impl ThreadTimes {
         let (began, is_first) = (own_time(), self.looked.is_none());
         self.look_at_all(recorded);
         more(self);
-        // The first reads what is loaded, which is done once.
+        // The first reads what is loaded, which is done once, and another one may read what is new.
         let cost = if is_first { Duration::ZERO } else { own_time().saturating_sub(began) };
-        self.due = Some(now + GAP.max(cost * LOOKS_TAKE));
+        let before = std::mem::replace(&mut self.cost, cost);
+        self.due = Some(now + GAP.max(cost.min(before) * LOOKS_TAKE));
     }
 
     /// Threads end between two looks. How many there are is asked more often, which is cheap.
@@ -360,7 +365,7 @@ impl Watched {
             [self.last.at, ended.max(self.last.at)].map(|at| at.saturating_duration_since(self.first.at));
         let mut times = self.settle();
         match life.as_secs_f64() / seen.as_secs_f64() {
-            grows if grows < 2.0 => times.values_mut().for_each(|ns| *ns *= grows),
+            grows if grows < 2.0 || seen >= LONG_SEEN => times.values_mut().for_each(|ns| *ns *= grows),
             _ => *times.entry(Spending::Unseen).or_default() += (life - seen).as_nanos() as f64,
         }
         times
