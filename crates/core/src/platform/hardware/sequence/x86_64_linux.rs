@@ -41,7 +41,7 @@ pub(in super::super) const EXIST: bool = true;
 
 /// From the thread pointer to the area. 0, where the thread's own block begins, as long as nothing may be used.
 static OFFSET: AtomicIsize = AtomicIsize::new(0);
-/// When sequences were last ended, in ticks.
+/// When sequences were last ended, in ticks; 0: never.
 static LAST_EXPULSION: AtomicU64 = AtomicU64::new(0);
 
 const NEVER_AGAIN: u64 = u64::MAX;
@@ -114,8 +114,13 @@ fn membarrier(command: usize) -> bool {
 }
 
 pub(in super::super) fn can_expel() -> bool {
-    let since = || clock::ticks().saturating_sub(LAST_EXPULSION.load(Relaxed));
-    OFFSET.load(Acquire) != 0 && since() > clock::ns_to_ticks(PAUSE_NS)
+    OFFSET.load(Acquire) != 0
+        && match LAST_EXPULSION.load(Relaxed) {
+            // Without a look at the clock, whose rate has to be found first.
+            0 => true,
+            NEVER_AGAIN => false,
+            last => clock::ticks().saturating_sub(last) > clock::ns_to_ticks(PAUSE_NS),
+        }
 }
 
 pub(in super::super) fn expel() -> bool {
