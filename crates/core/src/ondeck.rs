@@ -437,7 +437,8 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// As [`release`](RawLock::release), but if somebody waits the lock is given to a waiter instead of being freed:
     /// to the occupant of the deck, else to a sleeper that is called up for it.
     ///
-    /// Costs a futile pause of the lock when the waiter has to be woken first: fairness is paid for in throughput.
+    /// Costs a futile pause of the lock when the waiter has to be woken first: fairness is paid for in throughput. A thread
+    /// that came a few microseconds ago may not count as one that waits yet.
     ///
     /// # Safety
     /// The calling thread holds the lock.

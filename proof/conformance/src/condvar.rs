@@ -30,7 +30,7 @@ struct ItemCount<H: Harness> {
 impl<H: Harness> ItemCount<H> {
     fn new() -> Arc<Self> {
         Arc::new(ItemCount {
-            lock: free_lock(),
+            lock: free_lock::<H, _>(),
             filled: RawCondvar::new(),
             things: H::Cell::new(0),
             arrived: Atomic::new(0),

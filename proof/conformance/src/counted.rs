@@ -17,7 +17,7 @@ pub struct CountedObject<H: Harness, L> {
 impl<H: Harness, L: RawLock<Platform = H::Platform>> CountedObject<H, L> {
     /// An object with so many users.
     pub fn new(users: u64) -> Self {
-        CountedObject { lock: free_lock(), users: H::Cell::new(users) }
+        CountedObject { lock: free_lock::<H, L>(), users: H::Cell::new(users) }
     }
 
     /// Acquires and releases, and stays a user. `acquire` must return with the lock held.

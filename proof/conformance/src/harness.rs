@@ -16,6 +16,9 @@ pub trait Harness: 'static {
     /// Data that only the lock protects.
     type Cell: CheckedCell;
 
+    /// Whether locks are quiet before the jobs begin: where they become so with the second release.
+    const STARTS_QUIET: bool = false;
+
     /// Runs all jobs, each on a thread of its own, and returns when the last has finished.
     fn run(jobs: Vec<Job>);
 

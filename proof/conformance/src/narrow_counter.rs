@@ -218,6 +218,7 @@ pub struct NarrowCounterHarness<H, const CUT: u32, const CAN_EXPEL: bool = false
 impl<H: Harness, const CUT: u32, const CAN_EXPEL: bool> Harness for NarrowCounterHarness<H, CUT, CAN_EXPEL> {
     type Platform = NarrowCounter<H::Platform, CUT, CAN_EXPEL>;
     type Cell = H::Cell;
+    const STARTS_QUIET: bool = CAN_EXPEL;
 
     fn run(jobs: Vec<Job>) {
         H::run(jobs);

@@ -13,10 +13,10 @@ use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// A free lock: a quiet one, on platforms where locks become quiet with the second release.
-pub(crate) fn free_lock<L: RawLock>() -> L {
+/// A free lock, a quiet one where the harness wants that.
+pub(crate) fn free_lock<H: Harness, L: RawLock>() -> L {
     let lock = L::new();
-    if L::Platform::can_expel() {
+    if H::STARTS_QUIET {
         for _ in 0..2 {
             lock.acquire();
             // SAFETY: just acquired.
@@ -35,7 +35,7 @@ struct Shared<H: Harness, L> {
 
 impl<H: Harness, L: RawLock<Platform = H::Platform>> Shared<H, L> {
     fn new() -> Arc<Self> {
-        Arc::new(Shared { lock: free_lock(), data: H::Cell::new(0), entered: AtomicU64::new(0) })
+        Arc::new(Shared { lock: free_lock::<H, L>(), data: H::Cell::new(0), entered: AtomicU64::new(0) })
     }
 
     fn section(&self) {

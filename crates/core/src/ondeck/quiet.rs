@@ -11,10 +11,10 @@
 //!   stores "quiet and free".
 //!
 //! *A lock becomes quiet* by a release (`hush`) that finds the counter come round and nobody there: mostly as each of 1024
-//! releases was asked nothing. *It becomes loud* by the first release that finds it held and more than that. So an arrival that finds it quiet and
-//! taken *knocks*: it writes its token, the address of its node, into the place of the head, and waits awake. Mostly the holder's
-//! release comes, and nobody pays for more than a comparison. If none comes for 5 us, the arrival ends the slips under
-//! way, and takes QUIET away itself (`settle`), if its token is still there.
+//! releases was asked nothing. *It becomes loud* by the first release that finds it held and more than that. So an arrival
+//! that finds it quiet and taken *knocks*: it writes its token, the address of its node, into the place of the head, and
+//! waits awake. Mostly the holder's release comes, and nobody pays for more than a comparison. If none comes for 5 us, the
+//! arrival ends the slips under way, and takes QUIET away itself (`settle`), if its token is still there.
 //!
 //! # Argument
 //! - I10 *On a quiet word nothing counts but LOCKED and the token*, and a write to it promises nothing: a slip under way may

@@ -65,8 +65,9 @@ pub(in super::super) fn forgo() {
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = {
     extern "C" fn begin() {
-        if !IS_FORGONE.load(Relaxed) && !has_thread_sanitizer() && register() {
-            OFFSET.store(area().unwrap_or(0), Release);
+        let area = if IS_FORGONE.load(Relaxed) { None } else { area() };
+        if let Some(offset) = area.filter(|_| !has_thread_sanitizer() && register()) {
+            OFFSET.store(offset, Release);
         }
     }
     begin
@@ -89,18 +90,9 @@ fn symbol(name: &CStr) -> Option<*const u8> {
     (!found.is_null()).then_some(found.cast())
 }
 
+/// By its name only: a reference, even a weak one, would make each program look as if it were built with it.
 fn has_thread_sanitizer() -> bool {
-    let address: usize;
-    // SAFETY: reads the address of a function, which is zero where there is none.
-    unsafe {
-        asm!(
-            ".weak __tsan_init",
-            "mov {0}, qword ptr [rip + __tsan_init@GOTPCREL]",
-            out(reg) address,
-            options(nostack, preserves_flags, readonly),
-        );
-    }
-    address != 0
+    symbol(c"__tsan_init").is_some()
 }
 
 /// Tells the kernel that this process will ask. A child of a fork has told by that.
