@@ -92,16 +92,23 @@ static N_FORKS: AtomicU32 = AtomicU32::new(0);
 /// Whether the C library's own mutexes and condition variables are used as they are.
 #[inline]
 pub(crate) fn is_glibc() -> bool {
-    // While another thread prepares nobody knows: who guessed would lock in one form what is unlocked in another.
-    if matches!(state() & CHOICES, FRESH | BUSY) {
-        if PREPARING.load(Relaxed) == thread::place() {
-            return true;
+    // Each further turn is that of a process that has not looked yet. The answer is that of one look: a signal handler may make
+    // a child between two of them, in which the second would find nothing chosen.
+    loop {
+        let found = state();
+        // While another thread prepares nobody knows: who guessed would lock in one form what is unlocked in another.
+        if matches!(found & CHOICES, FRESH | BUSY) {
+            if PREPARING.load(Relaxed) == thread::place() {
+                return true;
+            }
+            prepare();
+            continue;
         }
-        prepare();
-    } else if state() & (ASKED | ORDER) != 0 {
-        obey();
+        if found & (ASKED | ORDER) != 0 {
+            obey();
+        }
+        return matches!(found & CHOICES, GLIBC | GLIBC_KNOWN);
     }
-    matches!(state() & CHOICES, GLIBC | GLIBC_KNOWN)
 }
 
 /// Whether what needs no preparation is recorded. A process that is being prepared records nothing yet, and who asks may be
