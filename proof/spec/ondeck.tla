@@ -38,6 +38,9 @@
    | safety_rush        | 3 x 2, notified, nobody finds it still     | 58 530  |
    | safety_rush_four   | 4 x any number, notified, no deadlines     | 22 108  |
    | liveness_rush      | 3 x 1, all features, notified              | 13 349  |
+   | safety_quiet       | 3 x 2, deadlines, becomes quiet            | 77 430  |
+   | safety_quiet_endless | 3 x any number, all features, becomes quiet | 54 985 |
+   | liveness_quiet     | 2 x 2, all features, becomes quiet         | 3 151   |
 
    WHO IS SERVED. Time being a choice, a bound in time becomes "sooner or later". `served` shows it where nobody finds
    the lock still. Beyond a fair scheduler it takes two things, which time would give. An arrival must win a race to join
