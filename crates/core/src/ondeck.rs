@@ -150,7 +150,7 @@
 //! | withdraw | a waiter's place: queued -> leaving | waiter past its deadline | compare-exchange, Relaxed |
 //! | enlist | pushed on the list, with a seat taken or LOCKED set or somebody asleep; RUSH set in a hurry, on a held lock | notifier | compare-exchange, Release (E2) |
 //! | invite | no seat taken, nobody asleep, and free -> kept for the waiter | notifier | compare-exchange, Relaxed |
-//! | send_alone | nothing: in a hurry, and the lock is free, but somebody has a seat or sleeps; or the waiter's node fits into no word, or it has no lock | notifier | a grant of a waiter that is called alone |
+//! | send_alone | nothing: in a hurry, and the lock is free, but somebody has a seat or sleeps; or somebody has the latch; or a quiet lock cannot be made loud; or the waiter's node fits into no word, or it has no lock | notifier | a grant of a waiter that is called alone |
 //!
 //! Each compare-exchange sets the alarm in what it writes if that asks something, and else takes it out.
 //! A call is: choose a sleeper, detach it with FLIGHT and a seat set, grant. In a rush, if a seat is taken, without either: it is
@@ -253,8 +253,8 @@
 //!   `plain_under_priorities`, `timed_under_priorities`.
 //!
 //! # Cost
-//! Alone: 2 RMWs, and on Arm a load, 1 line; quiet: 1 RMW. A pass: the occupant's `claim`, `ask` and `accept`, and two RMWs for the release
-//! instead of one (the addition that finds the alarm, then `pass`); with a call one more for the ex-holder (`detach`), and
+//! Alone: 2 RMWs, and on Arm a load, 1 line; quiet: 1 RMW. A pass: the occupant's `claim`, `ask` and `accept`, and two
+//! RMWs for the release instead of one (the addition that finds the alarm, then `pass`); with a call one more for the ex-holder (`detach`), and
 //! `enqueue` and `show_up` for the sleeper. One poll of the line per gap of an occupant; no system call while nobody sleeps. An
 //! audit: one stay on deck of some five releases,
 //! by arrivals in a 64th of the time. A rotation: one wake, paid by the ex-holder after its pass; on machines where lines

@@ -42,7 +42,8 @@
 //! # Responsibility
 //! A list of sleepers must always have somebody who will call the next one. If the word shows a seat taken or a sleeper,
 //! there is such a somebody already, and one more sleeper changes nothing (I2). If it shows a holder, the push sets the
-//! alarm, so that the holder's release calls (I9). If the lock is free, and nobody is there, the waiter is invited to a seat
+//! alarm, so that the holder's release calls (I9); of a quiet lock nothing can be asked, so the notification makes it loud first
+//! (quiet.rs). If the lock is free, and nobody is there, the waiter is invited to a seat
 //! instead of pushed; it then counts as called (I4). One that is sent alone is relied on by nobody.
 //!
 //! # Orderings
