@@ -120,7 +120,7 @@ pub(super) fn no_lock(profile: &Profile, tops: &Tops, index: usize, waiters: Wai
                 " It is notified in {function}, too: they wait for each other, as at a barrier. Share the work more evenly, or let \
                  them meet less often."
             ),
-            Waiters::Often => format!(" It is notified in {function}. If they had work to do, make that faster."),
+            Waiters::Often => format!(" It is notified in {function}. If they had work to do, make that function faster."),
             Waiters::Seldom => format!(" It is notified in {function}."),
         }),
     };
