@@ -239,8 +239,9 @@ fn waits_of_threads_that_have_work_come_first() {
     queue.notifiers.push(site(2, 3000.0, 0.0));
     assert!(with(queue, of(400.0)).starts_with("`f3` (a.c:13) holds `m`"));
     // Of those that another function lets go on, nobody knows whether they should wait: these have work, and those may have none.
-    let room =
-        format!("{told}`f2` (a.c:12). If they had work to do, make that function faster. No lock was waited for in 2.0 s.");
+    let room = format!(
+        "{told}`f2` (a.c:12). If they had work to do, make that function faster. No lock was waited for in 2.0 s."
+    );
     assert!(with(waited(1500.0, 3000.0, 2), Vec::new()).starts_with(&room));
     let idle = Profile { times: runs(400.0), ..profile(waited(1500.0, 3000.0, 2), Vec::new()) };
     for seldom in [findings(&idle).verdict, with(waited(1500.0, 30.0, 2), Vec::new())] {
