@@ -4,6 +4,7 @@
 //          after   the program sets it itself, for all its threads, before it says that it has begun
 //          one     the same, for one of its threads only
 //          told    when it is told to, and says so
+// Another lock, `calm`, is waited for only when the filter is there.
 //   HOW    kill    other calls than these numbers end the process; errno: they fail
 #define _GNU_SOURCE
 #include <linux/filter.h>
@@ -18,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
-static volatile int is_over;
+static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER, calm = PTHREAD_MUTEX_INITIALIZER;
+static volatile int is_over, is_closed;
 static char **words;
 
 static void nap(long ns)
@@ -42,6 +43,7 @@ static void close_the_box(unsigned flags)
     struct sock_fprog program = {n, steps};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program))
         _exit(77);
+    is_closed = 1;
 }
 
 __attribute__((noinline)) static void rebuild(void)
@@ -49,13 +51,23 @@ __attribute__((noinline)) static void rebuild(void)
     pthread_mutex_lock(&table);
     nap(2000000);
     pthread_mutex_unlock(&table);
-    nap(1000000);
+    if (is_closed) {
+        pthread_mutex_lock(&calm);
+        nap(1000000);
+        pthread_mutex_unlock(&calm);
+    } else {
+        nap(1000000);
+    }
 }
 
 __attribute__((noinline)) static void look_up(void)
 {
     pthread_mutex_lock(&table);
     pthread_mutex_unlock(&table);
+    if (is_closed) {
+        pthread_mutex_lock(&calm);
+        pthread_mutex_unlock(&calm);
+    }
 }
 
 static void *build(void *unused)
@@ -91,6 +103,10 @@ int main(int argc, char **argv)
     pthread_create(&threads[0], NULL, build, NULL);
     pthread_create(&threads[1], NULL, look, is_one ? &table : NULL);
     pthread_create(&threads[2], NULL, look, NULL);
+    for (int i = 0; i < 5000; i++) {
+        pthread_mutex_lock(&calm);
+        pthread_mutex_unlock(&calm);
+    }
     nap(20000000);
     if (is_after)
         close_the_box(SECCOMP_FILTER_FLAG_TSYNC);

@@ -21,13 +21,14 @@ static BEGIN: extern "C" fn() = {
     begin
 };
 
-/// Before the constructors of the lock, which would make a system call that no sandbox expects of a mutex. What is called as
-/// often as pthread mutexes are gains nothing by it (X42 in docs/experiments.md).
+/// Before the constructor of the lock, which makes a system call.
 #[used]
 #[unsafe(link_section = ".init_array.00100")]
 static FORGO: extern "C" fn() = {
     extern "C" fn forgo() {
-        ondeck_core::Hardware::forgo_sequences();
+        if !platform::gains_by_sequences() {
+            ondeck_core::Hardware::forgo_sequences();
+        }
     }
     forgo
 };

@@ -20,6 +20,7 @@
 #![allow(clippy::missing_safety_doc, reason = "the head of the file has it, for all of them")]
 
 mod c11;
+mod filters;
 
 use crate::bytes::cond::Cond;
 use crate::bytes::glibc::wake_as_glibc;

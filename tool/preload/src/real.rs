@@ -5,7 +5,7 @@
 //! plain mutex needs none of them. What an old C library does not have, no program calls that runs with it.
 
 use crate::die;
-use core::ffi::{CStr, c_int, c_uint, c_void};
+use core::ffi::{CStr, c_int, c_long, c_uint, c_ulong, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use libc::{
     clockid_t, pthread_barrier_t, pthread_barrierattr_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t,
@@ -98,6 +98,7 @@ macro_rules! real {
         /// Looks up whatever may be needed.
         pub(crate) fn look_up_all() {
             $(symbols::$name.ask();)*
+            SYSCALL.ask();
         }
 
         #[allow(non_upper_case_globals, reason = "named as what they stand for")]
@@ -174,6 +175,22 @@ real! {
     fn pthread_spin_lock(lock: *mut pthread_spinlock_t);
     fn pthread_spin_trylock(lock: *mut pthread_spinlock_t);
     fn sched_getcpu();
+    fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong);
+}
+
+static SYSCALL: Symbol = Symbol::new(c"syscall");
+
+/// As in the C library, whose callers may leave arguments out.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(crate) unsafe fn syscall(number: c_long, [a, b, c, d, e, f]: [c_long; 6]) -> c_long {
+    type Call = unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
+    // SAFETY: the C library's function has this type for callers that give all.
+    let function = unsafe { core::mem::transmute::<*mut c_void, Call>(SYSCALL.address()) };
+    // SAFETY: the caller keeps what the call asks for.
+    unsafe { function(number, a, b, c, d, e, f) }
 }
 
 /// What is to happen once. It may unwind.

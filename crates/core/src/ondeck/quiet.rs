@@ -41,7 +41,8 @@
 //! # Bound
 //! A lock that has become loud needs one expulsion; more only if a thread that knocks loses its core, one for each 100 us. A
 //! platform lets no lock become quiet for a millisecond after an expulsion ([`Platform::can_expel`]). So as long as all have
-//! cores, each lock causes at most 1,000 a second.
+//! cores, each lock causes at most 1,000 a second. All locks together cause one for each 1024 releases and each hold of 5 us:
+//! below 100,000 a second for a thread that does nothing else (31,000 measured, X42).
 //!
 //! An arrival knocks for 5 us and the time of an expulsion, beside others who knock for 100 us. It needs some luck against a
 //! holder that releases and acquires without a pause: the store of each slip may come after its token. A release that

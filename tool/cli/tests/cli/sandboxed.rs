@@ -14,6 +14,7 @@ const TO_START: &str = "execve mmap munmap openat close read pread64 newfstatat 
     set_tid_address gettid readlink sched_getaffinity getdents64 rt_sigaction";
 /// Lines of the table in docs/pthread.md.
 const WAITS: &str = "threads that wait";
+const STARTS: &str = "the start of a program";
 const RECORDED: &str = "a thread that is recorded";
 const BEGINS: &str = "the thread that begins a recording";
 
@@ -50,6 +51,7 @@ fn number(call: &str) -> String {
         ("getrandom", libc::SYS_getrandom),
         ("gettid", libc::SYS_gettid),
         ("madvise", libc::SYS_madvise),
+        ("membarrier", libc::SYS_membarrier),
         ("mmap", libc::SYS_mmap),
         ("mprotect", libc::SYS_mprotect),
         ("munmap", libc::SYS_munmap),
@@ -147,7 +149,7 @@ fn assert_rebuild(profile: &Profile) {
 /// As in a container: nothing else is called than is listed.
 #[test]
 fn a_program_that_begins_under_a_filter_is_recorded() {
-    let allowed = [ITS_OWN, TO_START, &listed(WAITS), &listed(RECORDED), &listed(BEGINS)];
+    let allowed = [ITS_OWN, TO_START, &listed(STARTS), &listed(WAITS), &listed(RECORDED), &listed(BEGINS)];
     with_both_locks(|lock| {
         let mut boxed = Boxed::with(lock, ["before", "kill"], &allowed);
         boxed.is_recorded();
@@ -159,7 +161,7 @@ fn a_program_that_begins_under_a_filter_is_recorded() {
 /// Its observer is killed, and it ends the recording by itself.
 #[test]
 fn a_program_under_a_filter_lives_on_without_its_observer() {
-    let allowed = [ITS_OWN, TO_START, &listed(WAITS), &listed(RECORDED), &listed(BEGINS)];
+    let allowed = [ITS_OWN, TO_START, &listed(STARTS), &listed(WAITS), &listed(RECORDED), &listed(BEGINS)];
     let mut boxed = Boxed::with("glibc", ["before", "kill"], &allowed);
     let pid = boxed.child.id().to_string();
     let maps = || std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();

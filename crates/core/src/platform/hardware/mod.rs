@@ -72,9 +72,9 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 pub struct Hardware;
 
 impl Hardware {
-    /// Leaves restartable sequences alone, and does not ask the system for them: for a library that must make no system call that
-    /// its program does not expect. To be called by a constructor with a priority, so that it comes before ours.
-    #[doc(hidden)]
+    /// From here on no mutex of this process relies on restartable sequences, and none calls `membarrier`. To be called before
+    /// the program installs a filter that ends it for that call; what another thread has begun by then is not stopped. From a
+    /// constructor with a priority, it also comes before the call at the start.
     pub fn forgo_sequences() {
         sequence::forgo();
     }

@@ -16,8 +16,8 @@
 //! # Where it is not
 //! Without glibc's area, if the kernel refuses to register the process for `membarrier` (old, gVisor, a filter), and under the
 //! thread sanitizer, which would not see the store: then [`can_expel`] is false from the start. A filter that is installed
-//! later makes [`expel`] fail, and `can_expel` false from then on: who waits for a lock that is still quiet then waits for its next
-//! release. A thread of another copy of this code, which has not been allowed, compares and stores nothing.
+//! later makes [`expel`] fail, and so does [`forgo`], which does not ask a filter that may end the process. `can_expel` is false
+//! from then on: who waits for a lock that is still quiet then waits for its next release. A thread of another copy of this code, which has not been allowed, compares and stores nothing.
 //!
 //! The threads are those of the C library. One that `clone` has made without it has no area of its own, and the kernel does not
 //! look after it: if it releases a quiet lock at the very moment at which another thread asks something, that may be lost.
@@ -33,7 +33,7 @@ use crate::platform::kernel;
 use core::arch::asm;
 use core::ffi::CStr;
 use core::sync::atomic::{
-    AtomicBool, AtomicIsize, AtomicU64,
+    AtomicIsize, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 
@@ -53,19 +53,20 @@ const PAUSE_NS: u64 = 1_000_000;
 const EXPEL: usize = 1 << 7;
 const REGISTER: usize = 1 << 8;
 
-/// Whether the system is not to be asked.
-static IS_FORGONE: AtomicBool = AtomicBool::new(false);
-
-/// To be called by a constructor of priority.
+/// From here on nobody relies on an expulsion, and the system is asked for none.
 pub(in super::super) fn forgo() {
-    IS_FORGONE.store(true, Relaxed);
+    LAST_EXPULSION.store(NEVER_AGAIN, Relaxed);
+}
+
+fn is_forgone() -> bool {
+    LAST_EXPULSION.load(Relaxed) == NEVER_AGAIN
 }
 
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = {
     extern "C" fn begin() {
-        let area = if IS_FORGONE.load(Relaxed) { None } else { area() };
+        let area = if is_forgone() { None } else { area() };
         if let Some(offset) = area.filter(|_| !has_thread_sanitizer() && register()) {
             OFFSET.store(offset, Release);
         }
@@ -116,12 +117,13 @@ pub(in super::super) fn can_expel() -> bool {
 }
 
 pub(in super::super) fn expel() -> bool {
+    if is_forgone() {
+        return false;
+    }
     let all = || membarrier(EXPEL);
     let is_done = all() || register() && all();
-    // What is refused once stays so.
-    if !is_done || LAST_EXPULSION.load(Relaxed) != NEVER_AGAIN {
-        LAST_EXPULSION.store(if is_done { clock::ticks() } else { NEVER_AGAIN }, Relaxed);
-    }
+    // What is refused or forgone once stays so.
+    LAST_EXPULSION.fetch_max(if is_done { clock::ticks() } else { NEVER_AGAIN }, Relaxed);
     is_done
 }
 
