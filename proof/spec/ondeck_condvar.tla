@@ -16,6 +16,10 @@
    It does not wait for outsiders with a deadline. These may come late, so their deadline comes sooner or later
    (`CvSpec`).
 
+   BYSTANDERS acquire and release the lock, some with a deadline for that. One that has been called alone, past its deadline, may
+   hold the latch while nobody sleeps; so an invitation looks for that. With `Rushes` a bystander that sleeps may
+   be one that has been notified, as if there were a second condition variable.
+
    GRAIN. As in the module ondeck. Under the list's lock
    only `summon` is apart from the release of that lock; `append` and `unlink` are one action each, since the lock
    excludes all who could see more. A waiter sleeps from its release on. An outsider may be granted before it sleeps.
@@ -31,7 +35,9 @@
    |---|---|---|
    | safety                   | 2 (1), 1 of all, all features                         | 21 868 |
    | safety_one_each          | 2 (1), 2 of one each, nobody asks                     | 48 202 |
-   | safety_three_waiters     | 3, 1 of all                                           | 80 258 |
+   | safety_three_waiters     | 3, 1 of all                                           | 82 103 |
+   | safety_latched           | 1, 1 of all, 2 bystanders (1), notified               | 356 425 |
+   | safety_quiet             | 2, 1 of all, a bystander, becomes quiet               | 93 290 |
    | safety_outsider          | 1 and an outsider (1), 1 of all, all features         | 8 475  |
    | safety_outsider_one_each | 1 and an outsider (1), 2 of one each, nobody asks     | 22 611 |
    | safety_outsiders         | 1 and 2 outsiders, 1 of all                           | 12 157 |
@@ -44,6 +50,7 @@ EXTENDS ondeck
 CONSTANTS
   Waiters,    \* Threads that wait.
   Notifiers,  \* Threads that notify.
+  Bystanders, \* Threads that only acquire the lock.
   Outsiders,  \* Waiters that do not hold the lock when they begin to wait.
   Hasty,      \* Waiters that give up waiting after a while.
   NotifyAll,  \* Whether each notifier notifies all, or one.
@@ -61,10 +68,12 @@ cv == <<stage, place, waiting, chain, list_lock, ready>>
 cv_vars == <<vars, cv>>
 
 CvBugs == {"none", "summons_the_leaving", "enlists_alone", "enlists_quietly", "grants_under_list_lock",
-           "invites_without_a_call", "forgets_the_grant", "invites_beside"}
+           "invites_without_a_call", "forgets_the_grant", "invites_beside", "invites_a_latched", "enlists_in_quiet",
+           "settles_for_others"}
 
-ASSUME /\ Threads = Waiters \cup Notifiers /\ Waiters \cap Notifiers = {} /\ Hasty \cup Outsiders \subseteq Waiters
-       /\ Timed = {} /\ Endless = {} /\ MaxAcquires = 2
+ASSUME /\ Threads = Waiters \cup Notifiers \cup Bystanders /\ Hasty \cup Outsiders \subseteq Waiters
+       /\ Cardinality(Threads) = Cardinality(Waiters) + Cardinality(Notifiers) + Cardinality(Bystanders)
+       /\ Timed \subseteq Bystanders /\ Endless = {} /\ MaxAcquires = 2
        /\ CvBug \in CvBugs
 
 CvInit ==
@@ -76,7 +85,7 @@ CvInit ==
   /\ behind = [t \in Threads |-> Nobody]
   /\ left = [t \in Threads |-> IF t \in Waiters \ Outsiders THEN 2 ELSE 1]
   /\ due = FALSE
-  /\ stage = [t \in Threads |-> "first"]
+  /\ stage = [t \in Threads |-> IF t \in Bystanders THEN "told" ELSE "first"]
   /\ place = [t \in Threads |-> "none"]
   /\ waiting = <<>>
   /\ chain = [t \in Threads |-> <<>>]
@@ -96,7 +105,7 @@ IsOutside(t) == t \in Outsiders /\ stage[t] \in {"first", "expecting"}
 LockStep(t) ==
   /\ ~(pc[t] = "idle" /\ (IsOutside(t) \/ stage[t] \in {"waiting", "sleeping", "leaving"}))
   /\ ~(pc[t] = "inside" /\ stage[t] \in {"first", "expecting"})
-  /\ stage[t] \notin {"unlock", "enlist", "grant", "wake"}
+  /\ stage[t] \notin {"unlock", "enlist", "settle", "grant", "wake"}
   /\ Step(t) \/ spurious(t)
   /\ UNCHANGED cv
 
@@ -187,15 +196,35 @@ GoesOn(n) == Reaches(n, NextStage(n))
 
 \* Somebody will call whoever is pushed.
 IsSeenTo ==
-  \/ Has(word, {"LOCKED"}) \/ ~IsAlone(word) \/ CvBug = "enlists_alone"
+  \/ Has(word, {"LOCKED"}) \/ ~IsAlone(Loud(word)) \/ CvBug = "enlists_alone"
+
+\* Has to move a waiter to the lock.
+IsMoving(n) == stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
+
+\* Of a quiet lock nothing can be asked, so the notifier makes it loud, with the waiter's node as its token. It may be the holder.
+knock_for(n) ==
+  /\ IsMoving(n) /\ IsQuiet(word) /\ Has(word, {"LOCKED"})
+  /\ LET t == Head(chain[n])
+     IN IF word.head # t THEN Flips(Knocked(t)) /\ UNCHANGED <<pc, stage>>
+        ELSE /\ pc' = [u \in Threads |-> IF pc[u] = "slips" THEN "burnt" ELSE pc[u]]
+             /\ Reaches(n, "settle") /\ UNCHANGED word
+  /\ UNCHANGED <<node, notes, called, behind, left, due, place, waiting, chain, list_lock, ready>>
+
+settle_for(n) ==
+  /\ stage[n] = "settle"
+  /\ IF IsQuiet(word) /\ Has(word, {"LOCKED"}) /\ (word.head = Head(chain[n]) \/ CvBug = "settles_for_others")
+     THEN Flips(Loud(word)) ELSE UNCHANGED word
+  /\ Reaches(n, "enlist")
+  /\ UNCHANGED <<node, pc, notes, called, behind, left, due, place, waiting, chain, list_lock, ready>>
 
 enlist(n) ==
-  /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
+  /\ IsMoving(n)
+  /\ ~IsQuiet(word) \/ (CvBug = "enlists_in_quiet" /\ Has(word, {"LOCKED"}))
   /\ IsSeenTo
   /\ \E hurries \in BOOLEAN :
      LET t == Head(chain[n])
      IN /\ hurries => Has(word, {"LOCKED"}) \/ CvBug = "enlists_alone"
-        /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = word.head, !.is_notified = TRUE]]
+        /\ node' = [node EXCEPT ![t] = [Blank EXCEPT !.next = Loud(word).head, !.is_notified = TRUE]]
         /\ LET pushed == With([word EXCEPT !.head = t], IF hurries THEN {"RUSH"} ELSE {})
            IN IF CvBug = "enlists_quietly" THEN Flips(pushed) ELSE Writes(pushed)
         /\ Moves(t)
@@ -203,13 +232,15 @@ enlist(n) ==
   /\ GoesOn(n)
   /\ UNCHANGED <<notes, called, behind, left, due, place, waiting, list_lock, ready>>
 
+\* A latch over an empty list is that of a sleeper that has been called alone, past its deadline.
 invite(n) ==
-  /\ stage[n] = "enlist" /\ chain[n] # <<>> /\ ~HasNoLock(Head(chain[n]))
+  /\ IsMoving(n)
+  /\ ~Has(Loud(word), {"LATCHED"}) \/ CvBug = "invites_a_latched"
   /\ ~IsSeenTo \/ (CvBug = "invites_beside" /\ ~Has(word, {"LOCKED"}))
   /\ LET t == Head(chain[n])
      IN /\ node' = [node EXCEPT ![t].is_called = TRUE]
         /\ Moves(t)
-  /\ Writes(IF CvBug = "invites_without_a_call" THEN With(word, {"DECK"}) ELSE Called(word))
+  /\ Writes(IF CvBug = "invites_without_a_call" THEN With(word, {"DECK"}) ELSE Called(Loud(word)))
   /\ due' = FALSE
   /\ Reaches(n, "grant")
   /\ UNCHANGED <<notes, called, behind, left, place, waiting, chain, list_lock, ready>>
@@ -228,11 +259,13 @@ wake_invited(n) ==
   /\ GoesOn(n)
   /\ UNCHANGED <<word, notes, called, behind, left, due, place, waiting, list_lock, ready>>
 
-\* To an outsider; and to anybody if the lock is free, but somebody has a seat or sleeps. The word is not touched. The grant and
+\* To an outsider; and to anybody if the lock is free, but somebody has a seat, sleeps, or has the latch. The word is not touched. The grant and
 \* the wake follow.
 send_alone(n) ==
   /\ stage[n] = "enlist" /\ chain[n] # <<>>
-  /\ HasNoLock(Head(chain[n])) \/ (~Has(word, {"LOCKED"}) /\ ~IsAlone(word) /\ CvBug # "invites_beside")
+  /\ \/ HasNoLock(Head(chain[n]))
+     \/ ~Has(word, {"LOCKED"}) /\ ~IsAlone(Loud(word)) /\ CvBug # "invites_beside"
+     \/ ~Has(word, {"LOCKED"}) /\ Has(Loud(word), {"LATCHED"}) /\ CvBug # "invites_a_latched"
   /\ place' = [place EXCEPT ![Head(chain[n])] = "alone"]
   /\ Reaches(n, "grant")
   /\ UNCHANGED <<vars, waiting, chain, list_lock, ready>>
@@ -257,11 +290,11 @@ wake_alone(n) ==
 CvStep(t) ==
   \/ LockStep(t)
   \/ check(t) \/ append(t) \/ sleep(t) \/ sleep_outside(t) \/ unlink(t)
-  \/ make_ready(t) \/ summon(t) \/ unlock_list(t) \/ enlist(t) \/ invite(t) \/ grant_invited(t) \/ wake_invited(t)
+  \/ make_ready(t) \/ summon(t) \/ unlock_list(t) \/ knock_for(t) \/ settle_for(t) \/ enlist(t) \/ invite(t) \/ grant_invited(t) \/ wake_invited(t)
   \/ send_alone(t) \/ grant_alone(t) \/ wake_alone(t)
 
 CvDone == AllDone /\ \A n \in Notifiers : stage[n] = "told"
-CvNext == (\E t \in Threads : CvStep(t) \/ withdraw(t)) \/ (CvDone /\ UNCHANGED cv_vars)
+CvNext == (\E t \in Threads : CvStep(t) \/ withdraw(t) \/ ((expire(t) \/ is_ended(t)) /\ UNCHANGED cv)) \/ (CvDone /\ UNCHANGED cv_vars)
 CvSpec ==
   /\ CvInit /\ [][CvNext]_cv_vars
   /\ \A t \in Threads : WF_cv_vars(CvStep(t))
@@ -273,7 +306,7 @@ CvSpec ==
 CvTypeOk ==
   /\ TypeOk
   /\ \A t \in Threads :
-       /\ stage[t] \in {"first", "expecting", "waiting", "sleeping", "leaving", "notify", "unlock", "enlist", "grant",
+       /\ stage[t] \in {"first", "expecting", "waiting", "sleeping", "leaving", "notify", "unlock", "enlist", "settle", "grant",
                         "wake", "told"}
        /\ place[t] \in {"none", "queued", "leaving", "moving", "alone"}
        /\ stage[t] = "sleeping" => HasNoLock(t) \/ place[t] = "alone"
@@ -304,7 +337,7 @@ CvDugoutIsDescribed == DugoutIs(Sleepers \cup {t \in Early : ~node[t].is_called}
 
 \* A record is touched while its thread is in the frame that holds it.
 CvNodesAreAlive ==
-  LET IsAsleep(t) == (pc[t] = "asleep" \/ t \in Early) /\ node[t].is_called
+  LET IsAsleep(t) == (IsInDugout(t) \/ t \in Early) /\ node[t].is_called
       IsApart(t) == place[t] = "alone" /\ stage[t] \in {"waiting", "sleeping"}
       IsAlive(t) == (IsAsleep(t) \/ IsApart(t)) /\ ~node[t].is_granted
   IN /\ \A t \in At({"grant", "rush", "look"}) : IsAlive(called[t])
@@ -315,7 +348,7 @@ CvNodesAreAlive ==
 CvNoLostWakeup ==
   /\ SomebodyWillCall
   /\ SomebodyWillRouse
-  /\ \A t \in At({"asleep"}) :
+  /\ \A t \in At({"asleep", "await_grant"}) :
        node[t].is_called => IsCalledBySomebody(t) \/ IsInvited(t)
   /\ \A t \in Waiters : stage[t] = "sleeping" /\ place[t] # "queued" => IsDetached(t)
 
@@ -323,9 +356,6 @@ CvNoLostWakeup ==
 NoLostNotification ==
   NotifyAll /\ (\A n \in Notifiers : stage[n] = "told") =>
     \A t \in Waiters \ (Outsiders \cap Hasty) : place[t] # "queued"
-
-\* I6
-InviteIsUnlatched == (\E n \in Notifiers : stage[n] = "enlist") /\ IsAlone(word) => ~Has(word, {"LATCHED"})
 
 \* No notification is spent on a thread that reports a timeout.
 NoneIsWasted ==
@@ -344,7 +374,7 @@ NobodyTouchesFreedCondvar ==
 NobodyMovesToFreed == IsFreed => \A n \in Notifiers : stage[n] \notin {"enlist", "grant"}
 
 CvSymmetry ==
-  UNION {Permutations(same) : same \in {Notifiers, Hasty \cap Outsiders, Hasty \ Outsiders, Outsiders \ Hasty,
+  UNION {Permutations(same) : same \in {Notifiers, Timed, Bystanders \ Timed, Hasty \cap Outsiders, Hasty \ Outsiders, Outsiders \ Hasty,
                                          Waiters \ (Hasty \cup Outsiders)}}
 
 CvTermination == <>CvDone
