@@ -479,7 +479,7 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// The calling thread holds the lock, and the process has no other thread.
     #[inline(always)]
     pub unsafe fn release_alone(&self) {
-        self.word.store(self.load().vacated().0, Relaxed);
+        self.word.store(self.load().without(LOCKED).0, Relaxed); // Nobody is there who could have asked.
     }
 
     #[inline(always)]
