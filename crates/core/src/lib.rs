@@ -44,6 +44,7 @@ pub mod ondeck;
 #[allow(clippy::disallowed_types, reason = "the atomics of this machine are its own")]
 mod platform;
 mod raw;
+pub mod rwlock;
 pub mod spin_wait;
 mod yields;
 
@@ -57,6 +58,7 @@ pub use platform::{
     Atomic, AtomicPointer, Busy, Hardware, Platform, RunState, StaticPlatform, Step, ThreadId, Token, WaitEnd,
 };
 pub use raw::{NotHeld, RawLock, RawMonitor, RawTimedLock};
+pub use rwlock::RawOndeckRwLock;
 pub use spin_wait::{SpinPolicy, SpinWait};
 
 /// README.md's example compiles and runs.

@@ -288,6 +288,7 @@ use dugout::Node;
 use plan::{Arrival, ArrivalPlan};
 use quiet::Knock;
 use state::{ALARM, LOCKED, NAPPING, QUIET, RELEASE, ROOM, State};
+pub(crate) use watch::Wait;
 use watch::{Heat, Tries, epoch_now};
 
 mod calls;

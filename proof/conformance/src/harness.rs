@@ -40,4 +40,10 @@ pub trait CheckedCell: Send + Sync + 'static {
     /// The lock under test claims that the calling thread is alone here. A lock that lies causes a data race, which
     /// the modelled harnesses report and which on hardware shows as a lost update.
     unsafe fn update(&self, change: impl FnOnce(u64) -> u64) -> u64;
+
+    /// Reads the value, beside others that do.
+    ///
+    /// # Safety
+    /// The lock under test claims that nobody replaces the value meanwhile. One that lies is noticed as in `update`.
+    unsafe fn read(&self) -> u64;
 }

@@ -36,6 +36,7 @@ pub mod properties;
 pub mod races;
 #[cfg(feature = "models")]
 mod reproduce;
+pub mod rwlock;
 #[cfg(feature = "models")]
 mod schedule;
 #[cfg(feature = "models")]

@@ -442,6 +442,7 @@ impl ScheduleHarness {
 pub struct ScheduleCell {
     value: Cell<u64>,
     is_visited: Cell<bool>,
+    n_reading: Cell<u32>,
 }
 
 // SAFETY: all threads of an execution are coroutines of one real thread.
@@ -451,7 +452,7 @@ unsafe impl Sync for ScheduleCell {}
 
 impl CheckedCell for ScheduleCell {
     fn new(value: u64) -> Self {
-        ScheduleCell { value: Cell::new(value), is_visited: Cell::new(false) }
+        ScheduleCell { value: Cell::new(value), is_visited: Cell::new(false), n_reading: Cell::new(0) }
     }
 
     unsafe fn update(&self, change: impl FnOnce(u64) -> u64) -> u64 {
@@ -460,7 +461,16 @@ impl CheckedCell for ScheduleCell {
         switch();
         self.value.set(after);
         self.is_visited.set(false);
+        assert_eq!(self.n_reading.get(), 0, "somebody reads beside a writer");
         after
+    }
+
+    unsafe fn read(&self) -> u64 {
+        self.n_reading.set(self.n_reading.get() + 1);
+        switch();
+        assert!(!self.is_visited.get(), "somebody writes beside a reader");
+        self.n_reading.set(self.n_reading.get() - 1);
+        self.value.get()
     }
 }
 

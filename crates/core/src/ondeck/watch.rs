@@ -6,13 +6,13 @@ use crate::Platform;
 use core::marker::PhantomData;
 
 /// A stopwatch. Differences saturate: the counters of two cores may disagree a little.
-pub(super) struct Wait<P> {
+pub(crate) struct Wait<P> {
     start: u64,
     platform: PhantomData<P>,
 }
 
 impl<P: Platform> Wait<P> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Wait { start: P::ticks(), platform: PhantomData }
     }
 
@@ -24,7 +24,7 @@ impl<P: Platform> Wait<P> {
         every > 0 && self.start % every < every / PART
     }
 
-    pub(super) fn longer_than(&self, ns: u32) -> bool {
+    pub(crate) fn longer_than(&self, ns: u32) -> bool {
         P::ticks().saturating_sub(self.start) > P::ns_to_ticks(u64::from(ns))
     }
 }

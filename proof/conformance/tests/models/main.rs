@@ -11,6 +11,7 @@ mod loom_narrow;
 mod loom_ondeck;
 mod loom_quiet;
 mod monitor;
+mod rwlock;
 mod selftest;
 
 use ondeck_conformance::{Model, Schedule, Time};

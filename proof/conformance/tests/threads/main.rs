@@ -4,4 +4,5 @@ mod api;
 mod free_after_release;
 mod hardware;
 mod quiet;
+mod rwlock;
 mod stress;

@@ -5,6 +5,7 @@
 //! busy for what the test is about; it is ended by a watchdog after [`PATIENCE`]. All together take below a minute on two cores.
 
 use ondeck_conformance::child::{stay_on_one_core, succeed, test_in_child};
+use ondeck_conformance::rwlock::Writers;
 use ondeck_conformance::{CheckedCell, HardwareHarness, Harness, Random, depth, within};
 use ondeck_core::{Hardware, Platform};
 use ondeck_lineage::*;
@@ -226,6 +227,7 @@ mod with_deadlines {
     }
 
     for_each_lock!(timed_lock, timed);
+    stress!(rwlock_writers, Writers, timed);
 }
 
 /// Runs `threads` contenders for the flagship, each holding it for `hold` and then staying away for `away`, and gives

@@ -1,0 +1,577 @@
+//! rwlock: many readers or one writer, in turns that bound each other's waits.
+//!
+//! # Idea
+//! Readers count themselves in one word, and a writer sets a flag in it. Only one writer at a time wants that: the one whose
+//! *turn* it is. The turn is a mutex, the flagship. So writers wait as the flagship's threads do, one awake and the rest
+//! asleep. Who has the turn *closes* the lock, lets the readers that are in finish, and takes it.
+//!
+//! A reader that finds the lock closed is counted among those that wait. The writer that leaves *admits* them all by the
+//! write that takes its own flag away. So the next writer waits for them, and they wait for no second one.
+//!
+//! # Lineage
+//! Phase-fair locks (Brandenburg and Anderson 2010): readers and writers take turns, all readers that wait in one. The flag that
+//! holds readers back, and a mutex among writers: Linux' rw_semaphore and percpu-rwsem, Go's sync.RWMutex. Upgradable reads as
+//! parking_lot has them. Left out: tickets, since writers have a mutex for that.
+//!
+//! # State word
+//!
+//! | bits | name | meaning | set by | cleared by |
+//! |---|---|---|---|---|
+//! | 0-31 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
+//! | 32-55 | active | readers that are in, or have not looked yet | enter, admit, let_in | exit, turn_away |
+//! | 56 | WRITER | a writer is in | claim, seize | admit |
+//! | 57 | WANTED | who has the turn waits for the readers; new ones wait | close | seize, reopen |
+//! | 58 | UPGRADABLE | one of the readers may become a writer | reserve | unreserve, seize |
+//! | 59 | UPGRADES | and it waits for the others | close | seize, reopen |
+//! | 60 | ASLEEP | somebody may sleep on the word | doze | whoever wakes all |
+//! | 61 | phase | turns with each admission | admit | admit |
+//!
+//! Beside it the turn: a flagship, held by at most one who waits to write or to read upgradably, and by nobody who is in.
+//!
+//! # Life of a word
+//!
+//! | step | from -> to | who | operation and ordering |
+//! |---|---|---|---|
+//! | enter | active + 1; in if not closed | reader | fetch-add, Acquire |
+//! | turn_away | active - 1, waiting + 1; or in, if open meanwhile | reader | CAS; load, Acquire |
+//! | let_in | waiting - 1, active + 1, if not closed | waiting reader | CAS, Acquire |
+//! | leave | waiting - 1 | waiting reader past its deadline | CAS |
+//! | exit | active - 1 | reader | fetch-sub, Release |
+//! | claim | idle -> WRITER | writer that has just come | CAS, Acquire |
+//! | close | WANTED; of an upgrade, UPGRADES | who has the turn; upgradable reader | CAS |
+//! | seize | WRITER, if active is 0 (of an upgrade: 1, and then 0) | who has the turn; upgradable reader | CAS, Acquire |
+//! | reserve | UPGRADABLE, active + 1 | who has the turn | CAS, Acquire |
+//! | unreserve | UPGRADABLE off; also active - 1 | upgradable reader | CAS, Release |
+//! | reopen | WANTED or UPGRADES off | who has set it, past its deadline | CAS |
+//! | admit | WRITER off, active + waiting, waiting = 0, phase | writer; also active + 1 to go on as a reader | CAS, Release |
+//! | doze | ASLEEP, then sleep while the upper half is the same | who waits | CAS |
+//!
+//! # Invariants
+//! - I1 A writer is alone. WRITER is set by writes that compare active with 0. From then on whoever adds to active sees WRITER
+//!   in the answer, and is turned away. Until then it is counted, and keeps the next writer waiting; that is all. asserted:
+//!   `admit`; checked by: conformance `all_roles`.
+//! - I2 A waiting reader knows by one bit whether it was admitted. The phase turns only as a writer leaves; that writer came in
+//!   when active was 0. So while an admitted reader has not left, the phase does not turn again. One that was not admitted sees
+//!   the phase of its own turn_away, as each turn admits all who wait. asserted: cannot be, locally; checked by: conformance
+//!   `all_roles`.
+//! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
+//!   that has ASLEEP. So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait
+//!   looks at ASLEEP in the value that it replaces, and then wakes all: admit, unreserve, reopen; exit and turn_away if a
+//!   writer waits for no other reader. ASLEEP is cleared only by who then wakes all. asserted: cannot be, locally; checked
+//!   by: conformance `all_roles`.
+//! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away.
+//!   An upgrade does not wait for who has the turn: that one needs all readers gone, and the upgradable one is a reader.
+//!   asserted: `unreserve`; checked by: test `upgrades`.
+//!
+//! # Orderings
+//! - E1 `admit` -> `enter`, `turn_away`, `let_in`, `claim`, `seize`, `reserve`, and the look of an admitted reader: what the
+//!   writer wrote.
+//! - E2 `exit`, `unreserve` -> `claim`, `seize`: what the readers have read, so that a writer does not change it before.
+//!
+//! All writes to the word are RMWs, so each is part of the release sequences of those before. What turns a reader away, closes,
+//! reopens or announces a sleeper lets nobody in, so Relaxed is enough.
+//!
+//! # Promises
+//! - Bound: a reader waits for at most one writer and, before that one, the readers that are in. A writer that has the turn closes
+//!   the lock at once if readers have it, and after 75 us if writers do; then it waits for the holder and for the readers that
+//!   it admits. Until it has the turn it waits as for the flagship, each turn as long as that takes. Two do not count: writers
+//!   that close and then give up, and readers that come in by the recursive form, without end.
+//!   Conformance `writers_get_through`, `readers_get_through`.
+//! - A thread that has the lock and acquires it again gets stuck beside a writer that waits. The recursive form does not: it
+//!   waits for no writer that only waits.
+//!
+//! # Cost
+//! Reader: 2 RMWs. Writer that finds the lock idle: 2 RMWs, on one line. Upgradable reader: 5. 16 bytes. A reader that leaves, and
+//! lets a writer in that sleeps, wakes all who sleep, as they sleep on one word. It does not take ASLEEP away, so the
+//! writer may wake nobody once more.
+//!
+//! # After release
+//! No. The write that lets the next one in is the last touch; a wake goes by the address.
+//!
+//! # Limits
+//! 8,388,608 readers at once, or so many holds of forgotten guards. The next one panics.
+//! The holder's core is not known, so nobody lends it a priority. A thread that ends in its sleep leaves the lock closed.
+
+mod pace;
+mod state;
+mod wants;
+
+use crate::ondeck::{Balanced, Policy, RawOndeck};
+use crate::{Atomic, Platform, RawLock, RawTimedLock, StaticPlatform, Step};
+use core::fmt;
+use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+use pace::Pace;
+use state::{ASLEEP, CLOSED, MOST_ACTIVE, ONE_ACTIVE, State, UPGRADABLE, WANTED, WRITER};
+use wants::Want;
+
+const ENTER: Step = step("enter");
+const TURN_AWAY: Step = step("turn_away");
+const LET_IN: Step = step("let_in");
+const LEAVE: Step = step("leave");
+const EXIT: Step = step("exit");
+const CLAIM: Step = step("claim");
+const CLOSE: Step = step("close");
+const SEIZE: Step = step("seize");
+const RESERVE: Step = step("reserve");
+const UNRESERVE: Step = step("unreserve");
+const REOPEN: Step = step("reopen");
+const ADMIT: Step = step("admit");
+const DOZE: Step = step("doze");
+
+const fn step(name: &'static str) -> Step {
+    Step { lock: "rwlock", name }
+}
+
+/// How long a reader waits awake: about what it costs to sleep and be woken.
+const READER_AWAKE_NS: u32 = 5_000;
+
+/// A lock for many readers or one writer: see the head of this file.
+pub struct RawOndeckRwLock<P: Platform, T: Policy = Balanced> {
+    word: P::U64,
+    /// Held by whoever waits to write, one at a time.
+    turn: RawOndeck<P, T>,
+}
+
+const _: () = assert!(size_of::<RawOndeckRwLock<crate::Hardware>>() == 16);
+
+impl<P: StaticPlatform, T: Policy> RawOndeckRwLock<P, T> {
+    /// A free lock, for statics.
+    pub const INIT: Self = RawOndeckRwLock { word: P::U64_ZERO, turn: RawOndeck::INIT };
+}
+
+impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
+    /// A free lock.
+    pub fn new() -> Self {
+        RawOndeckRwLock { word: P::U64::new(0), turn: RawOndeck::new() }
+    }
+
+    // -- Readers ------------------------------------------------------------------------------------------------------
+
+    /// Acquires the lock for reading. Waits while a writer has it or waits for it.
+    ///
+    /// # Panics
+    /// If 8,388,608 readers have the lock.
+    #[inline]
+    pub fn read(&self) {
+        let before = self.enter();
+        if before.has(CLOSED) {
+            self.read_slow(before, CLOSED, None);
+        }
+    }
+
+    /// As [`read`](Self::read), but does not wait for a writer that itself only waits: for a thread that may read already.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    #[inline]
+    pub fn read_recursive(&self) {
+        let before = self.enter();
+        if before.has(WRITER) {
+            self.read_slow(before, WRITER, None);
+        }
+    }
+
+    /// As [`read`](Self::read), until the platform's clock has reached `deadline_ns`. Returns whether the caller has the lock.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    pub fn read_until(&self, deadline_ns: u64) -> bool {
+        self.enter_until(CLOSED, deadline_ns)
+    }
+
+    /// As [`read_recursive`](Self::read_recursive), with a deadline.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    pub fn read_recursive_until(&self, deadline_ns: u64) -> bool {
+        self.enter_until(WRITER, deadline_ns)
+    }
+
+    /// Acquires the lock for reading if no writer has it or waits for it. Never waits.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    #[inline]
+    pub fn try_read(&self) -> bool {
+        self.try_enter(CLOSED)
+    }
+
+    /// Acquires the lock for reading if no writer has it. Never waits.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    #[inline]
+    pub fn try_read_recursive(&self) -> bool {
+        self.try_enter(WRITER)
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The calling thread has it for reading, and not upgradably.
+    #[inline]
+    pub unsafe fn release_read(&self) {
+        let word: *const P::U64 = &self.word;
+        P::step(EXIT);
+        let after = State(self.word.fetch_sub(ONE_ACTIVE, Release)).one_reader_less(); // E2
+        if after.has(ASLEEP) && after.lets_a_writer_in() {
+            wake_all::<P>(word);
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&self) -> State {
+        P::step(ENTER);
+        let before = State(self.word.fetch_add(ONE_ACTIVE, Acquire)); // E1
+        if before.n_active() >= MOST_ACTIVE {
+            self.too_many();
+        }
+        before
+    }
+
+    /// Counts itself only if it may wait, so that threads whose time is over hold up nobody.
+    fn enter_until(&self, blocked: u64, deadline_ns: u64) -> bool {
+        if self.try_enter(blocked) {
+            return true;
+        }
+        if is_past::<P>(Some(deadline_ns)) {
+            return false;
+        }
+        let before = self.enter();
+        !before.has(blocked) || self.read_slow(before, blocked, Some(deadline_ns))
+    }
+
+    #[cold]
+    fn too_many(&self) -> ! {
+        // SAFETY: counted just now.
+        unsafe { self.release_read() };
+        refuse_more()
+    }
+
+    fn try_enter(&self, blocked: u64) -> bool {
+        loop {
+            let state = self.load();
+            if state.has(blocked) {
+                return false;
+            }
+            if state.n_active() >= MOST_ACTIVE {
+                refuse_more();
+            }
+            P::step(ENTER);
+            // E1
+            if self.cas(state, state.one_reader_more(), Acquire) {
+                return true;
+            }
+        }
+    }
+
+    /// The caller has counted itself active, and the lock was closed then.
+    #[cold]
+    #[inline(never)]
+    fn read_slow(&self, before: State, blocked: u64, deadline: Option<u64>) -> bool {
+        let Some(phase) = self.turn_away(before, blocked) else { return true };
+        let mut pace = Pace::<P>::new(READER_AWAKE_NS);
+        loop {
+            let state = State(self.word.load(Acquire)); // E1
+            if state.phase() != phase {
+                return true;
+            }
+            if !state.has(blocked) {
+                P::step(LET_IN);
+                // E1
+                if self.cas(state, state.let_in(), Acquire) {
+                    return true;
+                }
+            } else if is_past::<P>(deadline) {
+                P::step(LEAVE);
+                if self.cas(state, state.left(), Relaxed) {
+                    return false;
+                }
+            } else {
+                self.wait_in(&mut pace, state, deadline);
+            }
+        }
+    }
+
+    /// Makes an active reader one that waits, and tells the phase. `None` if it is in: the lock is open meanwhile, or the
+    /// writer that was in as it came has left. No other one can have come since.
+    fn turn_away(&self, before: State, blocked: u64) -> Option<u64> {
+        loop {
+            let state = State(self.word.load(Acquire)); // E1
+            if !state.has(blocked) || (before.has(WRITER) && !state.has(WRITER)) {
+                return None;
+            }
+            P::step(TURN_AWAY);
+            if self.change_and_wake(state, state.turned_away(), Relaxed, State::lets_a_writer_in) {
+                return Some(state.phase());
+            }
+        }
+    }
+
+    // -- Writers ------------------------------------------------------------------------------------------------------
+
+    /// Acquires the lock for writing. Waits while anybody else has it.
+    #[inline]
+    pub fn write(&self) {
+        if !self.try_write() {
+            self.write_slow(Want::Write, None);
+        }
+    }
+
+    /// As [`write`](Self::write), until the platform's clock has reached `deadline_ns`. Returns whether the caller has the lock.
+    pub fn write_until(&self, deadline_ns: u64) -> bool {
+        self.try_write() || self.write_slow(Want::Write, Some(deadline_ns))
+    }
+
+    /// Acquires the lock for writing if nobody has it or waits for it. Never waits.
+    #[inline]
+    pub fn try_write(&self) -> bool {
+        let state = self.load();
+        if !state.is_idle() {
+            return false;
+        }
+        P::step(CLAIM);
+        self.cas(state, state.with(WRITER), Acquire) // E1, E2
+    }
+
+    /// Releases the lock. Readers that wait have it then.
+    ///
+    /// # Safety
+    /// The calling thread has it for writing.
+    #[inline]
+    pub unsafe fn release_write(&self) {
+        self.admit(|state| state);
+    }
+
+    /// Goes on as a reader, together with those that wait.
+    ///
+    /// # Safety
+    /// The calling thread has the lock for writing.
+    pub unsafe fn downgrade(&self) {
+        self.admit(State::one_reader_more);
+    }
+
+    /// Goes on as an upgradable reader, together with the readers that wait.
+    ///
+    /// # Safety
+    /// The calling thread has the lock for writing.
+    pub unsafe fn downgrade_to_upgradable(&self) {
+        self.admit(|state| state.one_reader_more().with(UPGRADABLE));
+    }
+
+    #[inline(always)]
+    fn admit(&self, go_on: impl Fn(State) -> State) {
+        loop {
+            let state = self.load();
+            debug_assert!(state.has(WRITER), "I1: released by a writer");
+            P::step(ADMIT);
+            // E1
+            if self.change_and_wake(state, go_on(state.admitting()), Release, |_| true) {
+                return;
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_slow(&self, want: Want, deadline: Option<u64>) -> bool {
+        match deadline {
+            None => self.turn.acquire(),
+            Some(deadline_ns) if !self.turn.try_acquire_until(deadline_ns) => return false,
+            Some(_) => {}
+        }
+        let has_it = self.wait_for(want, deadline);
+        // SAFETY: acquired above.
+        unsafe { self.turn.release() };
+        has_it
+    }
+
+    // -- Upgradable readers -------------------------------------------------------------------------------------------
+
+    /// Acquires the lock for reading, as the one reader that may become a writer. Waits while a writer or another such
+    /// reader has it.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    pub fn read_upgradable(&self) {
+        self.assert_room();
+        self.write_slow(Want::Reserve, None);
+    }
+
+    /// As [`read_upgradable`](Self::read_upgradable), with a deadline.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    pub fn read_upgradable_until(&self, deadline_ns: u64) -> bool {
+        self.assert_room();
+        self.write_slow(Want::Reserve, Some(deadline_ns))
+    }
+
+    /// Acquires the lock for reading upgradably if no writer has it or waits for it, and no other such reader. Never waits.
+    pub fn try_read_upgradable(&self) -> bool {
+        if self.load().has(CLOSED | UPGRADABLE) || !self.turn.try_acquire() {
+            return false;
+        }
+        let is_in = self.reserve_at_once();
+        // SAFETY: acquired above.
+        unsafe { self.turn.release() };
+        is_in
+    }
+
+    /// With the turn, so that nobody who waits there is passed by.
+    fn reserve_at_once(&self) -> bool {
+        loop {
+            let state = self.load();
+            if state.has(CLOSED | UPGRADABLE) || state.n_active() >= MOST_ACTIVE {
+                return false;
+            }
+            P::step(RESERVE);
+            // E1
+            if self.cas(state, state.one_reader_more().with(UPGRADABLE), Acquire) {
+                return true;
+            }
+        }
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The calling thread has it for reading upgradably.
+    pub unsafe fn release_upgradable(&self) {
+        self.unreserve(State::one_reader_less);
+    }
+
+    /// Goes on as a reader like others.
+    ///
+    /// # Safety
+    /// The calling thread has the lock for reading upgradably.
+    pub unsafe fn downgrade_upgradable(&self) {
+        self.unreserve(|state| state);
+    }
+
+    /// Becomes the writer. Waits until the other readers are gone.
+    ///
+    /// # Safety
+    /// The calling thread has the lock for reading upgradably.
+    pub unsafe fn upgrade(&self) {
+        self.wait_for(Want::Upgrade, None);
+    }
+
+    /// As [`upgrade`](Self::upgrade), until the platform's clock has reached `deadline_ns`. If false, the caller is the upgradable
+    /// reader still.
+    ///
+    /// # Safety
+    /// The calling thread has the lock for reading upgradably.
+    pub unsafe fn upgrade_until(&self, deadline_ns: u64) -> bool {
+        self.wait_for(Want::Upgrade, Some(deadline_ns))
+    }
+
+    /// Becomes the writer if there is no other reader. Never waits. If false, the caller is the upgradable reader still.
+    ///
+    /// # Safety
+    /// The calling thread has the lock for reading upgradably.
+    pub unsafe fn try_upgrade(&self) -> bool {
+        loop {
+            let state = self.load();
+            let Some(next) = Want::Upgrade.taken(state) else { return false };
+            P::step(SEIZE);
+            // E1, E2
+            if self.cas(state, next, Acquire) {
+                return true;
+            }
+        }
+    }
+
+    /// Before the turn is taken: who comes in meanwhile finds room in the other half of the field.
+    fn assert_room(&self) {
+        if self.load().n_active() >= MOST_ACTIVE {
+            refuse_more();
+        }
+    }
+
+    fn unreserve(&self, go_on: impl Fn(State) -> State) {
+        loop {
+            let state = self.load();
+            debug_assert!(state.has(UPGRADABLE), "I4: released by the upgradable reader");
+            P::step(UNRESERVE);
+            let next = go_on(state).without(UPGRADABLE);
+            // E2. Readers that a writer holds up go on waiting for that one.
+            if self.change_and_wake(state, next, Release, |to| !to.has(WANTED) || to.lets_a_writer_in()) {
+                return;
+            }
+        }
+    }
+
+    /// Changes the word, and wakes all if somebody may sleep and the new state is one that may end a wait. The lock may be gone
+    /// when this returns.
+    #[inline(always)]
+    fn change_and_wake(&self, from: State, to: State, order: Ordering, ends_a_wait: impl Fn(State) -> bool) -> bool {
+        let word: *const P::U64 = &self.word;
+        let wakes = from.has(ASLEEP) && ends_a_wait(to);
+        let is_changed = self.cas(from, if wakes { to.without(ASLEEP) } else { to }, order);
+        if is_changed && wakes {
+            wake_all::<P>(word);
+        }
+        is_changed
+    }
+
+    #[inline(always)]
+    fn load(&self) -> State {
+        State(self.word.load(Relaxed))
+    }
+
+    #[inline(always)]
+    fn cas(&self, from: State, to: State, order: Ordering) -> bool {
+        self.word.compare_exchange(from.0, to.0, order, Relaxed).is_ok()
+    }
+
+    // -- What others may ask -------------------------------------------------------------------------------------------
+
+    /// Whether somebody has the lock; stale at once.
+    pub fn is_taken(&self) -> bool {
+        let state = self.load();
+        state.has(WRITER) || state.n_active() > 0
+    }
+
+    /// Whether somebody has the lock for writing; stale at once.
+    pub fn is_taken_for_writing(&self) -> bool {
+        self.load().has(WRITER)
+    }
+
+    /// Whether nobody has the lock or waits for it, and nobody's turn it is: true after the last release.
+    pub fn is_at_rest(&self) -> bool {
+        self.load().is_idle() && self.turn.is_at_rest()
+    }
+}
+
+#[cold]
+fn refuse_more() -> ! {
+    panic!("a reader-writer lock has {MOST_ACTIVE} readers, and can have no more");
+}
+
+/// Wakes whoever sleeps on the word of that address, which may be gone.
+#[cold]
+fn wake_all<P: Platform>(word: *const P::U64) {
+    P::wake_upper(word, u32::MAX);
+}
+
+fn is_past<P: Platform>(deadline: Option<u64>) -> bool {
+    deadline.is_some_and(|deadline_ns| P::now_ns() >= deadline_ns)
+}
+
+impl<P: Platform, T: Policy> Default for RawOndeckRwLock<P, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform, T: Policy> fmt::Debug for RawOndeckRwLock<P, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.load();
+        f.debug_struct("RawOndeckRwLock")
+            .field("n_readers", &state.n_active())
+            .field("has_writer", &state.has(WRITER))
+            .field("n_waiting_readers", &state.n_waiting())
+            .finish()
+    }
+}

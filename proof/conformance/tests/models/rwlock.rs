@@ -1,0 +1,93 @@
+//! The reader-writer lock: all that a mutex promises, of its writers alone; and readers, upgrades and deadlines beside them.
+
+use crate::{DEADLINE_NS, MODEL, SEARCH, SOON_NS, SPINNING};
+use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
+use ondeck_conformance::rwlock::Role::*;
+use ondeck_conformance::rwlock::{Writers, freed, shared};
+use ondeck_conformance::{Harness, LoomHarness, ScheduleHarness};
+
+mod loom {
+    use super::*;
+
+    type H = LoomHarness;
+    type W = Writers<<H as Harness>::Platform>;
+
+    #[test]
+    fn writers_alone() {
+        MODEL.reaching(&["doze", "seize"]).check(|| exclusion::<H, W>(2, 2));
+        MODEL.preemptions(2).check(|| exclusion::<H, W>(3, 1));
+        MODEL.preemptions(2).check(|| tries::<H, W>(3, 1));
+        MODEL.expiring().preemptions(2).reaching(&["reopen"]).check(|| timed::<H, W>(2, 1, 2, DEADLINE_NS));
+        SPINNING.reaching(&["close"]).check(|| exclusion::<H, W>(2, 2));
+    }
+
+    #[test]
+    fn readers_and_a_writer() {
+        MODEL.reaching(&["turn_away", "admit", "doze"]).check(|| shared::<H>(&[Read, Write], 2));
+        MODEL.preemptions(2).reaching(&["turn_away", "close"]).check(|| shared::<H>(&[Read, Read, Write], 1));
+        MODEL.preemptions(2).check(|| shared::<H>(&[Read, Write, Write], 1));
+        MODEL.preemptions(2).check(|| shared::<H>(&[ReadTwice, Write], 2));
+        SPINNING.check(|| shared::<H>(&[Read, Write], 2));
+    }
+
+    #[test]
+    fn tries_disturb_nobody() {
+        MODEL.preemptions(2).check(|| shared::<H>(&[TryRead, Write, Read], 1));
+        MODEL.preemptions(2).check(|| shared::<H>(&[TryWrite, Write, Read], 1));
+    }
+
+    #[test]
+    fn deadlines() {
+        let model = MODEL.expiring().preemptions(2);
+        model.reaching(&["leave"]).check(|| shared::<H>(&[ReadUntil(DEADLINE_NS), Write], 2));
+        model.reaching(&["reopen", "let_in"]).check(|| shared::<H>(&[WriteUntil(DEADLINE_NS), Read, Read], 1));
+        model.check(|| shared::<H>(&[WriteUntil(DEADLINE_NS), ReadUntil(DEADLINE_NS), Write], 1));
+    }
+
+    #[test]
+    fn upgrades() {
+        let model = MODEL.preemptions(2);
+        model.reaching(&["reserve", "close", "seize"]).check(|| shared::<H>(&[Upgrade, Read], 2));
+        model.check(|| shared::<H>(&[Upgrade, Write], 2));
+        model.check(|| shared::<H>(&[Upgrade, Write, Read], 1));
+        model.check(|| shared::<H>(&[Upgrade, Reserve], 2));
+        model.check(|| shared::<H>(&[Upgrade, Upgrade], 1));
+        model.check(|| shared::<H>(&[TryUpgrade, Unreserve, Write], 1));
+        MODEL.preemptions(1).check(|| shared::<H>(&[UpAndDown, Downgrade, Read], 1));
+        let expiring = MODEL.expiring().preemptions(1);
+        expiring.check(|| shared::<H>(&[UpgradeUntil(DEADLINE_NS), Read, Write], 1));
+        expiring.check(|| shared::<H>(&[ReserveUntil(DEADLINE_NS), Upgrade, Read], 1));
+    }
+
+    #[test]
+    fn free_after_release() {
+        MODEL.preemptions(2).check(|| freeing::<H, W>(3));
+        MODEL.expiring().preemptions(1).check(|| freeing_timed::<H, W>(3, DEADLINE_NS));
+        MODEL.preemptions(2).check(|| freed::<H>(2, 0));
+        MODEL.preemptions(1).check(|| freed::<H>(2, 1));
+    }
+}
+
+mod broad {
+    use super::*;
+
+    type H = ScheduleHarness;
+    type W = Writers<<H as Harness>::Platform>;
+
+    #[test]
+    fn writers_alone() {
+        SEARCH.check(|| exclusion::<H, W>(5, 5));
+        SEARCH.check(|| timed::<H, W>(6, 4, 3, SOON_NS));
+    }
+
+    #[test]
+    fn all_roles() {
+        SEARCH.check(|| shared::<H>(&[Read, Write, Read, Upgrade, Read, Downgrade], 3));
+        SEARCH.check(|| shared::<H>(&[ReadTwice, UpAndDown, Reserve, Unreserve, TryUpgrade, Write], 3));
+        let roles =
+            [WriteUntil(SOON_NS), ReadUntil(SOON_NS), Read, UpgradeUntil(SOON_NS), ReserveUntil(SOON_NS), Write];
+        SEARCH.check(move || shared::<H>(&roles, 3));
+        SEARCH.check(|| shared::<H>(&[TryRead, TryWrite, Read, Write, Read, Read, Write], 4));
+        SEARCH.check(|| freed::<H>(5, 2));
+    }
+}
