@@ -22,6 +22,7 @@
 //! | you have | you write |
 //! |---|---|
 //! | `parking_lot::{Mutex, Condvar}` | `ondeck::{Mutex, Condvar}` |
+//! | `parking_lot::RwLock` | [`ondeck::RwLock`](RwLock) |
 //! | `std::sync::{Mutex, Condvar}` | `ondeck::poison::{Mutex, Condvar}` ([`poison`]) |
 //! | `crossbeam_utils::Backoff` | [`SpinWait`], which waits for a state that another thread leaves soon |
 //! | a lock that its holder may enter again | [`Monitor`] |
@@ -39,8 +40,8 @@
 //! Other mutexes are better there. The package's `README.md` has the figures.
 //!
 //! # Size and cost
-//! A lock has 8 bytes, and a condition variable has 16. Both are `const` to construct and have no destructor. Without
-//! contention, `lock` is one atomic read-modify-write, and so is its release.
+//! A lock has 8 bytes. A condition variable has 16, and so has a [`RwLock`]. All are `const` to construct and have no
+//! destructor. Without contention, `lock` is one atomic read-modify-write, and so is its release.
 //!
 //! The mutexes and condition variables allocate nothing and register no thread-local destructor. So they work before
 //! `main`, in thread-local destructors and inside a global allocator. The last is not so on systems other than Linux,
@@ -128,8 +129,8 @@
 //!
 //! # Recording
 //! With the feature `record`, `ondeck profile -- PROGRAM` shows which mutexes threads wait for, where they wait, and
-//! which holds they wait for. This works on Linux with pointers of 64 bits. Other systems record nothing. [`Monitor`]
-//! and [`SpinWait`] are not recorded either.
+//! which holds they wait for. This works on Linux with pointers of 64 bits. Other systems record nothing. [`RwLock`],
+//! [`Monitor`] and [`SpinWait`] are not recorded either.
 //!
 //! `ONDECK_RECORD` in the environment names a directory for the recordings. `ondeck profile` sets it. The library reads
 //! it once, before `main`. Without it, nothing is written.
@@ -195,6 +196,7 @@ mod raw;
 #[cfg(not(feature = "record"))]
 #[path = "unrecorded.rs"]
 mod recorded;
+mod rwlock;
 #[cfg(feature = "serde")]
 mod serde;
 mod spin_wait;
@@ -214,6 +216,9 @@ pub use ondeck_record::stats;
 
 pub use monitor::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
 pub use raw::WaitTimeoutResult;
+pub use rwlock::{
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
+};
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 
 /// Gives a lock the name by which `ondeck profile` shows it: a mutex or a condition variable, or a struct that has one.

@@ -59,6 +59,12 @@ fn found() -> Vec<(&'static str, &'static str, &'static str)> {
         row!("poison::Mutex<T>", T => ondeck::poison::Mutex<T>),
         row!("poison::MutexGuard<T>", T => ondeck::poison::MutexGuard<'static, T>),
         row!("poison::MappedMutexGuard<T>", T => ondeck::poison::MappedMutexGuard<'static, T>),
+        row!("RwLock<T>", T => ondeck::RwLock<T>),
+        row!("RwLockReadGuard<T>", T => ondeck::RwLockReadGuard<'static, T>),
+        row!("RwLockWriteGuard<T>", T => ondeck::RwLockWriteGuard<'static, T>),
+        row!("RwLockUpgradableReadGuard<T>", T => ondeck::RwLockUpgradableReadGuard<'static, T>),
+        row!("MappedRwLockReadGuard<T>", T => ondeck::MappedRwLockReadGuard<'static, T>),
+        row!("MappedRwLockWriteGuard<T>", T => ondeck::MappedRwLockWriteGuard<'static, T>),
         row!("Monitor<T>", T => ondeck::Monitor<T>),
         row!("MonitorGuard<T>", T => ondeck::MonitorGuard<'static, T>),
         #[cfg(feature = "arc_lock")]
