@@ -1,12 +1,13 @@
 /* ondeck.h: mutexes that stay fast when many threads want them, for C99 and C++11.
  *
- * Use ondeck_mutex_t and ondeck_cond_t like pthread_mutex_t and pthread_cond_t. ondeck_monitor_t is a lock that its
- * holder may enter again, and in which threads wait for each other, as in Java and .NET. For C++17 there is ondeck.hpp.
+ * Use ondeck_mutex_t, ondeck_cond_t and ondeck_rwlock_t like pthread_mutex_t, pthread_cond_t and pthread_rwlock_t.
+ * ondeck_monitor_t is a lock that its holder may enter again, and in which threads wait for each other, as in Java and
+ * .NET. For C++17 there is ondeck.hpp.
  *
  * Objects
- *   A mutex has 8 bytes, a condition variable 16, and a monitor 32. Make one with its initializer, with its init
- *   function, or from zeros. An object stays where it is as long as it is used. It cannot be shared between processes.
- *   Objects keep nothing elsewhere, so you may leave out their destroy functions.
+ *   A mutex has 8 bytes, a condition variable 16, a reader-writer lock 16, and a monitor 32. Make one with its
+ *   initializer, with its init function, or from zeros. An object stays where it is as long as it is used. It cannot be
+ *   shared between processes. Objects keep nothing elsewhere, so you may leave out their destroy functions.
  *
  * Return values
  *   Functions return 0 or a number of <errno.h>, as pthread's do. Each function's comment lists all that it returns.
@@ -28,21 +29,22 @@
  * Fairness
  *   A thread may get a free lock although others wait. A lock that is used all the time stays with one thread for a
  *   while. The bound on a wait is one in time, not in turns. ondeck_mutex_unlock_fair gives the mutex to a waiting
- *   thread at once.
+ *   thread at once. Reader-writer locks have rules of their own: see there.
  *
  * Rules
  *   - Pointers point to initialized objects.
  *   - A thread must not lock a mutex that it holds. It would wait for ever, or until its timeout.
- *   - The thread that locked a mutex unlocks it. To release another thread's mutex is undefined.
- *   - To release a mutex that nobody holds, or to wait with one, ends the process with a message.
+ *   - The thread that locked a mutex or a reader-writer lock unlocks it. To release another thread's lock is undefined.
+ *   - To release a mutex that nobody holds, or to wait with one, ends the process with a message. So does releasing a
+ *     reader-writer lock that nobody holds in that way.
  *   - A signal handler must not call any function here.
  *   - In the child of a fork, a lock that another thread held or waited for can only be initialized anew.
  *   - A program may contain the library twice, as a static and as a shared one. A monitor then belongs to one of the
  *     two.
  *
  * Freeing
- *   The thread that locks a mutex last may free its memory right after its own release. Earlier releases do not touch
- *   the mutex any more.
+ *   The thread that locks a mutex or a reader-writer lock last may free its memory right after its own release. Earlier
+ *   releases do not touch the lock any more.
  *
  * Static linking: pkg-config --libs ondeck-static, or ondeck::static in CMake.
  */
@@ -158,6 +160,67 @@ int ondeck_cond_signal(ondeck_cond_t *cond);
 /* Ends the waits of all threads that wait now. They lock their mutexes one after the other. Returns 0. */
 int ondeck_cond_broadcast(ondeck_cond_t *cond);
 
+/* ---- Reader-writer lock --------------------------------------------------------------------------------------------- */
+
+/* A lock for many readers or one writer, in 16 bytes. The fields are for the library only.
+ *
+ * Readers and writers take turns, so neither side starves the other. Readers that come while a writer waits for the
+ * readers inside go after that writer. When a writer leaves, all readers that wait then go before the next writer. So a
+ * reader waits for at most one writer, and before it for the readers inside. Writers that time out come on top: each
+ * holds new readers up while it waits. Writers among themselves wait as for a mutex.
+ *
+ * A thread that reads must not read again: it waits for ever if a writer waits. A thread that reads cannot become a
+ * writer: it would wait for itself.
+ *
+ * Up to 8,388,608 readers may be inside at once. The next one ends the process with a message. A waiting reader stays
+ * awake for about 5 microseconds before it sleeps. `ondeck profile` does not record these locks. */
+typedef struct ondeck_rwlock {
+    ONDECK_ALIGNED(8) uint64_t ondeck_words[2];
+} ondeck_rwlock_t;
+
+/* A reader-writer lock that nobody holds. */
+#define ONDECK_RWLOCK_INIT { { 0, 0 } }
+
+/* Initializes a reader-writer lock that nobody holds, in memory that is not in use. Returns 0. */
+int ondeck_rwlock_init(ondeck_rwlock_t *lock);
+
+/* Checks that the lock is not in use, and does nothing else. Returns 0, or EBUSY if a thread holds it or waits for
+ * it. */
+int ondeck_rwlock_destroy(ondeck_rwlock_t *lock);
+
+/* Locks for reading. Waits while a writer is inside, or waits for the readers inside. Returns 0. */
+int ondeck_rwlock_rdlock(ondeck_rwlock_t *lock);
+
+/* Locks for reading if no writer is inside or waits. Never waits. Returns 0, or EBUSY if there is such a writer. */
+int ondeck_rwlock_tryrdlock(ondeck_rwlock_t *lock);
+
+/* Locks for reading, and waits at most until the deadline. With a deadline in the past, it tries once. Returns 0,
+ * ETIMEDOUT, or EINVAL, in the same cases as ondeck_mutex_timedlock. */
+int ondeck_rwlock_timedrdlock(ondeck_rwlock_t *lock, int clock, const struct timespec *deadline);
+
+/* Locks for reading, and waits for at most so many nanoseconds. Returns 0, or ETIMEDOUT if the time is over first. */
+int ondeck_rwlock_rdlock_for(ondeck_rwlock_t *lock, uint64_t nanoseconds);
+
+/* Locks for writing. Waits while anybody else is inside. Returns 0. */
+int ondeck_rwlock_wrlock(ondeck_rwlock_t *lock);
+
+/* Locks for writing if nobody is inside or waits. Never waits. Returns 0, or EBUSY if there is somebody. */
+int ondeck_rwlock_trywrlock(ondeck_rwlock_t *lock);
+
+/* As ondeck_rwlock_timedrdlock, but for writing. */
+int ondeck_rwlock_timedwrlock(ondeck_rwlock_t *lock, int clock, const struct timespec *deadline);
+
+/* As ondeck_rwlock_rdlock_for, but for writing. */
+int ondeck_rwlock_wrlock_for(ondeck_rwlock_t *lock, uint64_t nanoseconds);
+
+/* Unlock the lock, which the calling thread holds for reading, or for writing. Return 0. */
+int ondeck_rwlock_rdunlock(ondeck_rwlock_t *lock);
+int ondeck_rwlock_wrunlock(ondeck_rwlock_t *lock);
+
+/* Makes the calling thread, which holds the lock for writing, a reader. Nobody writes in between. Readers that wait go
+ * inside with it. Unlock with ondeck_rwlock_rdunlock. Returns 0. */
+int ondeck_rwlock_downgrade(ondeck_rwlock_t *lock);
+
 /* ---- Monitor -------------------------------------------------------------------------------------------------------- */
 
 /* A lock that its holder may enter again, and leaves as often. Threads inside can wait for a pulse. The field is for
@@ -210,8 +273,8 @@ int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
 /* ---- Recording ------------------------------------------------------------------------------------------------------ */
 
 /* `ondeck profile` records the mutexes and condition variables of this library, linked in either way: who waits for
- * which mutex, where, and who holds it meanwhile. Monitors are not recorded. Without a recording an operation reads one
- * byte for it.
+ * which mutex, where, and who holds it meanwhile. Monitors and reader-writer locks are not recorded. Without a recording
+ * an operation reads one byte for it.
  *
  * Names for ondeck profile
  *

@@ -3,6 +3,8 @@
 //   ondeck::mutex               like std::mutex
 //   ondeck::timed_mutex         like std::timed_mutex
 //   ondeck::condition_variable  like std::condition_variable, with std::unique_lock<ondeck::mutex>
+//   ondeck::shared_mutex        like std::shared_mutex; it can be downgraded
+//   ondeck::shared_timed_mutex  like std::shared_timed_mutex
 //   ondeck::monitor             like std::recursive_timed_mutex, with wait and pulse; see ondeck::monitor_guard
 //
 // The comments in ondeck.h about time, blocking, fairness, the child of a fork and signal handlers hold here too.
@@ -13,7 +15,7 @@
 // the thread is not inside of. The locks are then as they were.
 //
 // What is undefined with the types of std is undefined here too, with two exceptions that end the process: to unlock a
-// mutex that nobody holds, and to unlock a monitor from outside.
+// lock that nobody holds in this way, and to unlock a monitor from outside.
 #ifndef ONDECK_HPP
 #define ONDECK_HPP
 
@@ -215,6 +217,62 @@ private:
     ondeck_cond_t cond_ = ONDECK_COND_INIT;
 };
 
+// A lock for many readers or one writer. Meets the requirements of SharedLockable and Lockable: use it with
+// std::shared_lock and std::unique_lock. ondeck.h says how readers and writers take turns.
+class shared_mutex {
+public:
+    using native_handle_type = ondeck_rwlock_t*;
+
+    constexpr shared_mutex() noexcept = default;
+    shared_mutex(const shared_mutex&) = delete;
+    shared_mutex& operator=(const shared_mutex&) = delete;
+
+    void lock() noexcept { ondeck_rwlock_wrlock(&lock_); }
+    bool try_lock() noexcept { return ondeck_rwlock_trywrlock(&lock_) == 0; }
+    void unlock() noexcept { ondeck_rwlock_wrunlock(&lock_); }
+
+    void lock_shared() noexcept { ondeck_rwlock_rdlock(&lock_); }
+    bool try_lock_shared() noexcept { return ondeck_rwlock_tryrdlock(&lock_) == 0; }
+    void unlock_shared() noexcept { ondeck_rwlock_rdunlock(&lock_); }
+
+    // Makes the writer a reader, with nobody writing in between. Unlock with unlock_shared.
+    void downgrade() noexcept { ondeck_rwlock_downgrade(&lock_); }
+
+    native_handle_type native_handle() noexcept { return &lock_; }
+
+private:
+    ondeck_rwlock_t lock_ = ONDECK_RWLOCK_INIT;
+};
+
+// A shared_mutex with timeouts. Meets the requirements of SharedTimedLockable and TimedLockable.
+class shared_timed_mutex : public shared_mutex {
+public:
+    // As those of timed_mutex.
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
+        return ondeck_rwlock_wrlock_for(native_handle(), detail::ns_of(timeout)) == 0;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+        return detail::attempt_until(deadline, [this](detail::nanoseconds ns) {
+            return ondeck_rwlock_wrlock_for(native_handle(), ns) == 0;
+        });
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& timeout) {
+        return ondeck_rwlock_rdlock_for(native_handle(), detail::ns_of(timeout)) == 0;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+        return detail::attempt_until(deadline, [this](detail::nanoseconds ns) {
+            return ondeck_rwlock_rdlock_for(native_handle(), ns) == 0;
+        });
+    }
+};
+
 // A lock that its holder may lock again, and in which threads wait for each other. Meets the requirements of
 // TimedLockable.
 //
@@ -344,6 +402,8 @@ private:
 
 static_assert(sizeof(mutex) == 8 && alignof(mutex) == 8 && sizeof(timed_mutex) == 8, "as ondeck.h has it");
 static_assert(sizeof(condition_variable) == 16 && alignof(condition_variable) == 8, "as ondeck.h has it");
+static_assert(sizeof(shared_mutex) == 16 && alignof(shared_mutex) == 8, "as ondeck.h has it");
+static_assert(sizeof(shared_timed_mutex) == 16, "as ondeck.h has it");
 static_assert(sizeof(monitor) == 32 && alignof(monitor) == 8, "as ondeck.h has it");
 
 }  // namespace ondeck

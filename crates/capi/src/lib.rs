@@ -1,16 +1,16 @@
 //! ondeck's locks for C and C++: the functions of `include/ondeck.h`, which documents them. `include/ondeck.hpp` is the
 //! interface for C++.
 //!
-//! Nobody uses this crate from Rust. In C the types to start with are `ondeck_mutex_t`, `ondeck_cond_t` and
-//! `ondeck_monitor_t`.
+//! Nobody uses this crate from Rust. In C the types to start with are `ondeck_mutex_t`, `ondeck_cond_t`,
+//! `ondeck_rwlock_t` and `ondeck_monitor_t`.
 //!
 //! The objects are the raw locks themselves. C sees words of their size, and an object of zeros is a free one.
 //!
 //! Misuse is checked where a few instructions are enough. If pthread has an answer for it, the caller gets EPERM or
 //! EINVAL. Otherwise the process ends with a message, because to continue would corrupt the caller's data.
 //!
-//! A panic that reaches C ends the process, with its message. This happens if a monitor finds no memory, or cannot
-//! count any further.
+//! A panic that reaches C ends the process, with its message. This happens if a monitor finds no memory, or if a
+//! monitor or a reader-writer lock cannot count any further.
 
 // Clocks and error numbers are those of POSIX; the headers are for nothing else.
 #![cfg(unix)]
@@ -19,6 +19,7 @@ mod clock;
 mod condvar;
 mod monitor;
 mod mutex;
+mod rwlock;
 mod stats;
 
 // The operations of the crate `ondeck`, compiled once more: its feature `record` would be on for all that is built with this.

@@ -15,12 +15,13 @@ static const int CLOCKS[2] = { CLOCK_MONOTONIC, CLOCK_REALTIME };
 
 static ondeck_mutex_t lock = ONDECK_MUTEX_INIT;
 static ondeck_cond_t cond = ONDECK_COND_INIT;
+static ondeck_rwlock_t table = ONDECK_RWLOCK_INIT;
 static ondeck_monitor_t monitor = ONDECK_MONITOR_INIT;
 static int n_woken;
 
-static void elsewhere(void *(*function)(void *)) {
+static void elsewhere(void *(*function)(void *), void *argument) {
     pthread_t thread;
-    EXPECT(pthread_create(&thread, NULL, function, NULL), 0);
+    EXPECT(pthread_create(&thread, NULL, function, argument), 0);
     EXPECT(pthread_join(thread, NULL), 0);
 }
 
@@ -82,7 +83,7 @@ static void mutexes(void) {
     refuse(timedlock);
     EXPECT(ondeck_mutex_lock(&lock), 0);
     refuse(timedlock);
-    elsewhere(find_it_taken);
+    elsewhere(find_it_taken, NULL);
     EXPECT(ondeck_mutex_unlock(&lock), 0);
     for (int i = 0; i < 2; i++) {
         struct timespec past = { -5, 0 };
@@ -163,6 +164,82 @@ static void conds(void) {
     EXPECT(ondeck_cond_destroy(&cond), 0);
 }
 
+/* ---- Reader-writer lock --------------------------------------------------------------------------------------------- */
+
+static int timedrdlock(int clock, const struct timespec *deadline) {
+    return ondeck_rwlock_timedrdlock(&table, clock, deadline);
+}
+
+static int timedwrlock(int clock, const struct timespec *deadline) {
+    return ondeck_rwlock_timedwrlock(&table, clock, deadline);
+}
+
+static void *find_it_in_use(void *is_written) {
+    uint64_t begin = now_ns(CLOCK_MONOTONIC);
+    EXPECT(ondeck_rwlock_trywrlock(&table), EBUSY);
+    EXPECT(ondeck_rwlock_destroy(&table), EBUSY);
+    EXPECT(ondeck_rwlock_wrlock_for(&table, 5 * MS), ETIMEDOUT);
+    EXPECT(now_ns(CLOCK_MONOTONIC) - begin >= 5 * MS, 1);
+    time_out(timedwrlock);
+    begin = now_ns(CLOCK_MONOTONIC);
+    if (is_written != NULL) {
+        EXPECT(ondeck_rwlock_tryrdlock(&table), EBUSY);
+        EXPECT(ondeck_rwlock_rdlock_for(&table, 5 * MS), ETIMEDOUT);
+        EXPECT(now_ns(CLOCK_MONOTONIC) - begin >= 5 * MS, 1);
+        time_out(timedrdlock);
+        return NULL;
+    }
+    struct timespec past = { -5, 0 };
+    EXPECT(ondeck_rwlock_rdlock(&table), 0);
+    EXPECT(ondeck_rwlock_tryrdlock(&table), 0);
+    EXPECT(ondeck_rwlock_rdlock_for(&table, 0), 0);
+    EXPECT(timedrdlock(CLOCK_REALTIME, &past), 0);
+    for (int i = 0; i < 4; i++)
+        EXPECT(ondeck_rwlock_rdunlock(&table), 0);
+    return NULL;
+}
+
+static void *wait_to_write(void *unused) {
+    EXPECT(ondeck_rwlock_wrlock_for(&table, UINT64_MAX), 0);
+    EXPECT(ondeck_rwlock_wrunlock(&table), 0);
+    return unused;
+}
+
+static void rwlocks(void) {
+    pthread_t writer;
+    struct timespec past = { -5, 0 };
+    ondeck_rwlock_t made;
+    memset(&made, 0xa5, sizeof made);
+    EXPECT(ondeck_rwlock_init(&made), 0);
+    EXPECT(ondeck_rwlock_trywrlock(&made), 0);
+    EXPECT(ondeck_rwlock_wrunlock(&made), 0);
+    EXPECT(ondeck_rwlock_destroy(&made), 0);
+
+    EXPECT(ondeck_rwlock_rdlock(&table), 0);
+    refuse(timedrdlock);
+    refuse(timedwrlock);
+    elsewhere(find_it_in_use, NULL);
+    /* A writer that waits holds new readers up, but no sooner than it has come. */
+    EXPECT(pthread_create(&writer, NULL, wait_to_write, NULL), 0);
+    while (ondeck_rwlock_tryrdlock(&table) == 0) {
+        EXPECT(ondeck_rwlock_rdunlock(&table), 0);
+        sleep_ns(MS);
+    }
+    EXPECT(ondeck_rwlock_rdlock_for(&table, MS), ETIMEDOUT);
+    EXPECT(ondeck_rwlock_rdunlock(&table), 0);
+    EXPECT(pthread_join(writer, NULL), 0);
+    EXPECT(ondeck_rwlock_destroy(&table), 0);
+
+    EXPECT(timedwrlock(CLOCK_REALTIME, &past), 0);
+    elsewhere(find_it_in_use, &table);
+    EXPECT(ondeck_rwlock_downgrade(&table), 0);
+    elsewhere(find_it_in_use, NULL);
+    EXPECT(ondeck_rwlock_rdunlock(&table), 0);
+    EXPECT(ondeck_rwlock_wrlock(&table), 0);
+    EXPECT(ondeck_rwlock_wrunlock(&table), 0);
+    EXPECT(ondeck_rwlock_destroy(&table), 0);
+}
+
 /* ---- Monitor -------------------------------------------------------------------------------------------------------- */
 
 static void *find_it_entered(void *unused) {
@@ -211,14 +288,14 @@ static void monitors(void) {
 
     for (int level = 0; level < 20; level++)
         EXPECT(level % 2 ? ondeck_monitor_enter(&monitor) : ondeck_monitor_try_enter(&monitor), 0);
-    elsewhere(find_it_entered);
+    elsewhere(find_it_entered, NULL);
     EXPECT(ondeck_monitor_destroy(&monitor), EBUSY);
     uint64_t begin = now_ns(CLOCK_MONOTONIC);
     EXPECT(ondeck_monitor_wait_for(&monitor, 5 * MS), ETIMEDOUT);
     EXPECT(now_ns(CLOCK_MONOTONIC) - begin >= 5 * MS, 1);
     for (int level = 0; level < 20; level++)
         EXPECT(ondeck_monitor_exit(&monitor), 0);
-    elsewhere(wait_for_it);
+    elsewhere(wait_for_it, NULL);
     EXPECT(ondeck_monitor_exit(&monitor), EPERM);
 
     pthread_t waiter;
@@ -242,11 +319,26 @@ static void timedwait_free(void) {
     struct timespec later = in_ns(CLOCK_MONOTONIC, MS);
     timedwait(CLOCK_MONOTONIC, &later);
 }
+static void rdunlock_free(void) { ondeck_rwlock_rdunlock(&table); }
+static void wrunlock_free(void) { ondeck_rwlock_wrunlock(&table); }
+static void downgrade_free(void) { ondeck_rwlock_downgrade(&table); }
+static void rdunlock_written(void) {
+    ondeck_rwlock_wrlock(&table);
+    ondeck_rwlock_rdunlock(&table);
+}
+static void wrunlock_read(void) {
+    ondeck_rwlock_rdlock(&table);
+    ondeck_rwlock_wrunlock(&table);
+}
+static void read_too_often(void) {
+    for (int i = 0; i <= 8388608; i++)
+        ondeck_rwlock_rdlock(&table);
+}
 
 /* In a child, which has to end by abort and to say why. */
-static void dies(void (*misuse)(void)) {
+static void dies(void (*misuse)(void), const char *why) {
     int ends[2], status;
-    char said[200] = "";
+    char said[2000] = "";
     EXPECT(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
@@ -259,20 +351,24 @@ static void dies(void (*misuse)(void)) {
     EXPECT(read(ends[0], said, sizeof said - 1) > 0, 1);
     close(ends[0]);
     EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, 1);
-    EXPECT(strstr(said, "nobody holds") != NULL, 1);
+    EXPECT(strstr(said, why) != NULL, 1);
 }
 
 int main(void) {
-    void (*misuses[])(void) = { unlock_free, unlock_fair_free, wait_free, wait_for_free, timedwait_free };
+    void (*misuses[])(void) = { unlock_free,   unlock_fair_free, wait_free,      wait_for_free,    timedwait_free,
+                                rdunlock_free, wrunlock_free,    downgrade_free, rdunlock_written, wrunlock_read };
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
-        dies(misuses[i]);
+        dies(misuses[i], "nobody holds");
+    dies(read_too_often, "8388608 readers");
     EXPECT(sizeof(ondeck_mutex_t), 8);
     EXPECT(sizeof(ondeck_cond_t), 16);
+    EXPECT(sizeof(ondeck_rwlock_t), 16);
     EXPECT(sizeof(ondeck_monitor_t), 32);
     EXPECT(strchr(ondeck_version(), '.') != NULL, 1);
     errno = 77;
     mutexes();
     conds();
+    rwlocks();
     monitors();
     EXPECT(errno, 77);
     puts("every answer is as documented");

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <ondeck.hpp>
+#include <shared_mutex>
 #include <thread>
 #include <type_traits>
 
@@ -35,6 +36,12 @@ template <class L, class Clock>
 struct is_timed<L, Clock, std::void_t<decltype(std::declval<L&>().try_lock_for(typename Clock::duration()))>>
     : std::is_same<decltype(std::declval<L&>().try_lock_until(Clock::now())), bool> {};
 
+template <class L, class = void>
+struct is_shared : std::false_type {};
+template <class L>
+struct is_shared<L, std::void_t<decltype(std::declval<L&>().lock_shared()), decltype(std::declval<L&>().unlock_shared())>>
+    : std::is_same<decltype(std::declval<L&>().try_lock_shared()), bool> {};
+
 template <class T>
 constexpr bool stays_where_it_is = !std::is_copy_constructible_v<T> && !std::is_move_constructible_v<T> &&
                                    !std::is_copy_assignable_v<T> && !std::is_move_assignable_v<T> &&
@@ -42,13 +49,18 @@ constexpr bool stays_where_it_is = !std::is_copy_constructible_v<T> && !std::is_
 
 static_assert(is_lockable<ondeck::mutex>::value && is_lockable<ondeck::timed_mutex>::value);
 static_assert(is_lockable<ondeck::monitor>::value);
+static_assert(is_lockable<ondeck::shared_mutex>::value && is_shared<ondeck::shared_mutex>::value);
+static_assert(is_shared<ondeck::shared_timed_mutex>::value && !is_shared<ondeck::mutex>::value);
+static_assert(!is_timed<ondeck::shared_mutex, odd_clock>::value && is_timed<ondeck::shared_timed_mutex, odd_clock>::value);
 static_assert(!is_timed<ondeck::mutex, std::chrono::steady_clock>::value, "as std::mutex");
 static_assert(is_timed<ondeck::timed_mutex, std::chrono::steady_clock>::value);
 static_assert(is_timed<ondeck::timed_mutex, std::chrono::system_clock>::value);
 static_assert(is_timed<ondeck::timed_mutex, odd_clock>::value && is_timed<ondeck::monitor, odd_clock>::value);
 static_assert(stays_where_it_is<ondeck::mutex> && stays_where_it_is<ondeck::timed_mutex>);
 static_assert(stays_where_it_is<ondeck::condition_variable> && stays_where_it_is<ondeck::monitor>);
+static_assert(stays_where_it_is<ondeck::shared_mutex> && stays_where_it_is<ondeck::shared_timed_mutex>);
 static_assert(std::is_trivially_destructible_v<ondeck::mutex>);
+static_assert(std::is_trivially_destructible_v<ondeck::shared_timed_mutex>);
 static_assert(std::is_trivially_destructible_v<ondeck::condition_variable>);
 
 #if defined(__cpp_constinit)
@@ -59,6 +71,8 @@ static_assert(std::is_trivially_destructible_v<ondeck::condition_variable>);
 CONSTANT static ondeck::mutex first;
 CONSTANT static ondeck::timed_mutex second;
 CONSTANT static ondeck::condition_variable changed;
+CONSTANT static ondeck::shared_mutex table;
+CONSTANT static ondeck::shared_timed_mutex timed_table;
 CONSTANT static ondeck::monitor room;
 
 // ---- By running -----------------------------------------------------------------------------------------------------
@@ -93,12 +107,12 @@ static void several_at_once() {
     auto work = [&counted](bool is_forth) {
         for (int i = 0; i < 20000; i++) {
             if (is_forth) {
-                std::scoped_lock all(first, second, room);
+                std::scoped_lock all(first, second, room, table);
                 counted++;
             } else {
-                std::lock(room, second, first);
+                std::lock(room, table, second, first);
                 counted++;
-                first.unlock(), second.unlock(), room.unlock();
+                first.unlock(), second.unlock(), room.unlock(), table.unlock();
             }
         }
     };
@@ -130,6 +144,32 @@ static void waits() {
     EXPECT(changed.wait_until(lock, std::chrono::steady_clock::time_point::max(), [&] { return step >= 5; }));
     lock.unlock();
     other.join();
+}
+
+static void readers_and_writers() {
+    {
+        std::shared_lock one(table);
+        std::shared_lock two(timed_table);
+        elsewhere([] {
+            std::shared_lock beside(timed_table, 1ms);
+            EXPECT(beside && std::shared_lock(table, std::try_to_lock) && !table.try_lock() && !timed_table.try_lock_for(1ms));
+            EXPECT(!timed_table.try_lock_until(odd_clock::now() + 1ms) && std::try_lock(table, timed_table) == 0);
+        });
+    }
+    std::unique_lock writer(timed_table, std::chrono::hours::max());
+    EXPECT(writer.owns_lock());
+    elsewhere([] {
+        std::shared_lock late(timed_table, std::defer_lock);
+        EXPECT(!late.try_lock() && !late.try_lock_for(1ms) && !late.try_lock_until(std::chrono::system_clock::now() + 1ms));
+        const auto deadline = odd_clock::now() + 5ms;
+        EXPECT(!late.try_lock_until(deadline) && odd_clock::now() >= deadline);
+    });
+    writer.release()->downgrade();
+    std::shared_lock reader(timed_table, std::adopt_lock);
+    elsewhere([] { EXPECT(std::shared_lock(timed_table, odd_clock::now() + 1h) && !timed_table.try_lock()); });
+    reader.unlock();
+    std::scoped_lock all(table, timed_table, first);
+    elsewhere([] { EXPECT(!table.try_lock_shared() && !timed_table.try_lock_shared()); });
 }
 
 // std::condition_variable_any takes whatever can be locked.
@@ -184,6 +224,8 @@ int main() {
     waits();
     waits_in_any(first);
     waits_in_any(second);
+    readers_and_writers();
+    waits_in_any(table);
     waits_in_any(room);
     pulses();
     std::cout << "met\n";

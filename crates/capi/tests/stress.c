@@ -25,8 +25,13 @@ static struct {
     long entered, turn;
 } room = { ONDECK_MONITOR_INIT, 0, 0 };
 
+static struct {
+    ondeck_rwlock_t lock;
+    long written, again;
+} table = { ONDECK_RWLOCK_INIT, 0, 0 };
+
 struct worker {
-    long id, tried, timed;
+    long id, tried, timed, written;
 };
 
 static void count(struct worker *me, int i) {
@@ -78,6 +83,33 @@ static void take(int i) {
     ondeck_mutex_unlock(&queue.lock);
 }
 
+static int enter(int writes, int i) {
+    struct timespec deadline = in_ns(CLOCK_REALTIME, 2000);
+    ondeck_rwlock_t *lock = &table.lock;
+    switch (i / 4 % 4) {
+    case 0: return writes ? ondeck_rwlock_trywrlock(lock) : ondeck_rwlock_tryrdlock(lock);
+    case 1: return writes ? ondeck_rwlock_wrlock_for(lock, 1000) : ondeck_rwlock_rdlock_for(lock, 1000);
+    case 2: return (writes ? ondeck_rwlock_timedwrlock : ondeck_rwlock_timedrdlock)(lock, CLOCK_REALTIME, &deadline);
+    default: return writes ? ondeck_rwlock_wrlock(lock) : ondeck_rwlock_rdlock(lock);
+    }
+}
+
+/* Every fourth turn writes. Both numbers change together, so that a reader beside a writer would see them differ. */
+static void read_or_write(struct worker *me, int i) {
+    int writes = i % 4 == 0, answer = enter(writes, i);
+    EXPECT(answer == 0 || answer == EBUSY || answer == ETIMEDOUT, 1);
+    if (answer != 0)
+        return;
+    if (writes) {
+        me->written++, table.written++, table.again++;
+        EXPECT(i % 5 ? ondeck_rwlock_wrunlock(&table.lock) : ondeck_rwlock_downgrade(&table.lock), 0);
+    }
+    if (!writes || i % 5 == 0) {
+        EXPECT(table.written, table.again);
+        EXPECT(ondeck_rwlock_rdunlock(&table.lock), 0);
+    }
+}
+
 static void nest(int i) {
     int levels = 1 + i % 11;
     for (int level = 0; level < levels; level++)
@@ -109,6 +141,8 @@ static void *work(void *argument) {
         count(me, i);
     for (int i = 0; i < TURNS; i++)
         me->id % 2 ? put(i) : take(i);
+    for (int i = 0; i < TURNS; i++)
+        read_or_write(me, i);
     for (int i = 0; i < TURNS / 4; i++)
         nest(i);
     go_round(me->id, 200);
@@ -118,26 +152,30 @@ static void *work(void *argument) {
 int main(void) {
     pthread_t threads[THREADS];
     struct worker workers[THREADS];
-    long tried = 0, timed = 0;
+    long tried = 0, timed = 0, written = 0;
     for (long id = 0; id < THREADS; id++) {
-        workers[id] = (struct worker){ id, 0, 0 };
+        workers[id] = (struct worker){ id, 0, 0, 0 };
         EXPECT(pthread_create(&threads[id], NULL, work, &workers[id]), 0);
     }
     for (int id = 0; id < THREADS; id++) {
         EXPECT(pthread_join(threads[id], NULL), 0);
         tried += workers[id].tried;
         timed += workers[id].timed;
+        written += workers[id].written;
     }
     EXPECT(counts.plain, (long)THREADS * TURNS);
     EXPECT(counts.tried, tried);
     EXPECT(counts.timed, timed);
     EXPECT(queue.n, 0);
     EXPECT(queue.taken, (long)THREADS / 2 * TURNS);
+    EXPECT(table.written, written);
+    EXPECT(table.again, written);
     EXPECT(room.entered, (long)THREADS * (TURNS / 4));
     EXPECT(room.turn, (long)THREADS * 200);
     EXPECT(ondeck_mutex_destroy(&counts.lock), 0);
     EXPECT(ondeck_mutex_destroy(&queue.lock), 0);
     EXPECT(ondeck_cond_destroy(&queue.has_item), 0);
+    EXPECT(ondeck_rwlock_destroy(&table.lock), 0);
     EXPECT(ondeck_monitor_destroy(&room.monitor), 0);
     puts("nothing lost");
     return 0;

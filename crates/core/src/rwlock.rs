@@ -126,6 +126,7 @@ const fn step(name: &'static str) -> Step {
 const READER_AWAKE_NS: u32 = 5_000;
 
 /// A lock for many readers or one writer: see the head of this file.
+#[repr(C)]
 pub struct RawOndeckRwLock<P: Platform, T: Policy = Balanced> {
     word: P::U64,
     /// Held by whoever waits to write, one at a time.

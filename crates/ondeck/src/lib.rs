@@ -24,6 +24,7 @@
 //! | `parking_lot::{Mutex, Condvar}` | `ondeck::{Mutex, Condvar}` |
 //! | `parking_lot::RwLock` | [`ondeck::RwLock`](RwLock) |
 //! | `std::sync::{Mutex, Condvar}` | `ondeck::poison::{Mutex, Condvar}` ([`poison`]) |
+//! | `std::sync::RwLock` | [`ondeck::poison::RwLock`](poison::RwLock) |
 //! | `crossbeam_utils::Backoff` | [`SpinWait`], which waits for a state that another thread leaves soon |
 //! | a lock that its holder may enter again | [`Monitor`] |
 //!
@@ -52,9 +53,9 @@
 //! `ONDECK_SPIN=0` in the environment it does not ask.
 //!
 //! # Panics
-//! A panic while a guard is alive releases the mutex and does not poison it. A [`poison::Mutex`] is poisoned. The
-//! mutexes and condition variables never panic by themselves. [`Monitor`] says when it does. A thread that locks a
-//! mutex which it already holds waits for ever, or until its timeout.
+//! A panic while a guard is alive releases the mutex and does not poison it. A [`poison::Mutex`] is poisoned, and so is
+//! a [`poison::RwLock`] if a writer panics. The mutexes and condition variables never panic by themselves. [`Monitor`]
+//! says when it does. A thread that locks a mutex which it already holds waits for ever, or until its timeout.
 //!
 //! # Blocking
 //! [`lock`](Mutex::lock), attempts with a timeout, and waits may spin, yield and sleep. A thread that arrives

@@ -65,6 +65,9 @@ fn found() -> Vec<(&'static str, &'static str, &'static str)> {
         row!("RwLockUpgradableReadGuard<T>", T => ondeck::RwLockUpgradableReadGuard<'static, T>),
         row!("MappedRwLockReadGuard<T>", T => ondeck::MappedRwLockReadGuard<'static, T>),
         row!("MappedRwLockWriteGuard<T>", T => ondeck::MappedRwLockWriteGuard<'static, T>),
+        row!("poison::RwLock<T>", T => ondeck::poison::RwLock<T>),
+        row!("poison::RwLockReadGuard<T>", T => ondeck::poison::RwLockReadGuard<'static, T>),
+        row!("poison::RwLockWriteGuard<T>", T => ondeck::poison::RwLockWriteGuard<'static, T>),
         row!("Monitor<T>", T => ondeck::Monitor<T>),
         row!("MonitorGuard<T>", T => ondeck::MonitorGuard<'static, T>),
         #[cfg(feature = "arc_lock")]

@@ -143,6 +143,8 @@ const ROWS: &[Row] = &[
         ondeck_lineage::monitor::side::Side::wait \
         ondeck_lineage::monitor::RawOndeckMonitor::wait ondeck_cond_wait ondeck_monitor_wait"),
     (Lock(Mutex), Thread, "ondeck_core::ondeck:: ondeck_lineage:: ondeck_monitor_enter ondeck_mutex_lock"),
+    // A reader of its reader-writer lock sleeps on the upper half of the lock's word.
+    (Lock(RwLock), Object(4), "ondeck_core::rwlock:: ondeck_rwlock_"),
     // Go's runtime. Its goroutines wait without the kernel.
     (Lock(Mutex), Object(0), "runtime.lock2"),
     (Wait(Park), Thread, "runtime.notesleep runtime.notetsleep runtime.stopm runtime.mPark"),

@@ -1,5 +1,5 @@
 //! The guards of a mutex with poison: guards of [`crate::Mutex`], each with a sentry that poisons when a panic drops
-//! it.
+//! it. The writers of a [`RwLock`](super::RwLock) have such a guard too.
 
 use super::mutex::or_poison;
 use super::{LockResult, Mutex};
@@ -7,8 +7,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-/// Poisons its mutex when a panic drops it. A panic that began before the mutex was acquired does not count.
-struct Sentry<'a> {
+/// Poisons its lock when a panic drops it. A panic that began before the lock was acquired does not count.
+pub(super) struct Sentry<'a> {
     is_poisoned: &'a AtomicBool,
     /// True if the thread was unwinding already when the guard was made. Then a drop by that panic shows no broken
     /// section.
@@ -32,11 +32,19 @@ impl Drop for Sentry<'_> {
     }
 }
 
-/// A guard of [`crate::Mutex`] that poisons. The fields are dropped in this order, so the poison is there before the
-/// mutex is free.
-struct PoisoningGuard<'a, G> {
-    sentry: Sentry<'a>,
-    inner: G,
+/// A guard of one of this crate's locks that poisons. The fields are dropped in this order, so the poison is there
+/// before the lock is free.
+pub(super) struct PoisoningGuard<'a, G> {
+    pub(super) sentry: Sentry<'a>,
+    pub(super) inner: G,
+}
+
+impl<'a, G> PoisoningGuard<'a, G> {
+    /// The guard of an acquisition by the calling thread, just now.
+    #[inline]
+    pub(super) fn new(is_poisoned: &'a AtomicBool, inner: G) -> Self {
+        PoisoningGuard { sentry: Sentry { is_poisoned, was_panicking: thread::panicking() }, inner }
+    }
 }
 
 /// Access to the data of a [`Mutex`]. Dropping the guard releases the mutex. A guard stays on its thread.
@@ -62,8 +70,7 @@ impl<T: ?Sized> RefUnwindSafe for MutexGuard<'_, T> {}
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     #[inline]
     pub(super) fn new(mutex: &'a Mutex<T>, inner: crate::MutexGuard<'a, T>) -> LockResult<Self> {
-        let sentry = Sentry { is_poisoned: &mutex.is_poisoned, was_panicking: thread::panicking() };
-        MutexGuard { guard: PoisoningGuard { sentry, inner } }.or_poison()
+        MutexGuard { guard: PoisoningGuard::new(&mutex.is_poisoned, inner) }.or_poison()
     }
 
     /// The guard, as an error if its mutex is poisoned.
@@ -276,6 +283,7 @@ macro_rules! gives_data {
         crate::guard::shows_data!($guard<'_, T>);
     )*};
 }
+pub(super) use gives_data;
 gives_data!(MutexGuard, MappedMutexGuard);
 
 #[cfg(test)]

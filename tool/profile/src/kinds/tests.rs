@@ -195,6 +195,8 @@ const EXPECTED: &[(&str, WaitSubject, FutexOwner)] = &[
     ("syscall ondeck_monitor_wait work", Wait(Condition), Thread),
     ("syscall ondeck_monitor_enter work", Lock(Mutex), Thread),
     ("syscall ondeck_mutex_lock work", Lock(Mutex), Thread),
+    ("syscall ondeck_rwlock_rdlock work", Lock(RwLock), Object(4)),
+    ("syscall ondeck_core::rwlock::RawOndeckRwLock<P,T>::read_slow work", Lock(RwLock), Object(4)),
     // A lock of Python's after `with`, and the same that is acquired by its name, as by a condition variable.
     (
         "__new_sem_wait_slow64@libc.so.6 PyThread_acquire_lock_timed acquire_timed lock_PyThread_acquire_lock \
