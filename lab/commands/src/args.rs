@@ -20,6 +20,9 @@ pub(crate) struct RunArgs {
     /// pool/burst4-work5-gap200-after posts 4 jobs of 5 microseconds every 200 microseconds, and notifies the workers after
     /// it has released the mutex. With `under` it does so before. --threads is the number of workers. pool needs a lock
     /// with a condition variable, and does not run in `ondeck sim`.
+    ///
+    /// readers/write100-cs0-out0 reads, and writes once in 100 operations; with write0 it only reads. Its locks are the
+    /// reader-writer locks of ondeck, std, parking_lot and pthread, under the names of their mutexes.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
     pub(crate) workload: Vec<Workloads>,
 

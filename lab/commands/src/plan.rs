@@ -8,8 +8,7 @@ use ondeck_workloads::lock::{LockSpec, lock_names, lock_names_on, peer_names};
 use ondeck_workloads::plan::{Plan, Point};
 use ondeck_workloads::simulate::Machine;
 use ondeck_workloads::wait_policy;
-use ondeck_workloads::workload::pool::has_condvar;
-use ondeck_workloads::workload::{Kind, WORKLOADS, WorkloadInfo, WorkloadSpec};
+use ondeck_workloads::workload::{Kind, WORKLOADS, WorkloadInfo, WorkloadSpec, own_locks};
 use std::path::Path;
 
 /// The flagship, the mutexes in common use, and two ancestors: the one whose collapse started it all, and its successor.
@@ -71,12 +70,13 @@ pub(crate) fn plan(args: &BenchArgs) -> Result<Plan, String> {
 pub(crate) fn points(args: &RunArgs, stage: &Stage) -> Result<Vec<Point>, String> {
     let locks = locks(args, stage);
     let mut points = Vec::new();
-    let (policies, pool_locks) = (policies(args), pool_locks(args, &locks));
+    let policies = policies(args);
     for (workload, threads) in workloads(args, stage)? {
-        let compared = match workload.kind {
-            Kind::Pool => &pool_locks,
-            _ if workload.compares_waits() => &policies,
-            _ => &locks,
+        let own = own_locks(workload.kind).map(|(_, names)| locks_of_its_own(args, &locks, &names));
+        let compared = match &own {
+            Some(own) => own,
+            None if workload.compares_waits() => &policies,
+            None => &locks,
         };
         for threads in threads {
             let point = |lock: &LockSpec| Point { workload, lock: lock.clone(), threads };
@@ -93,12 +93,12 @@ fn policies(args: &RunArgs) -> Vec<LockSpec> {
     us.iter().map(|us| known(&wait_policy::name(*us))).collect()
 }
 
-/// What `pool` is run with. Beside all other workloads, or where no lock was named, those that it can run with; else what was
+/// What a workload with locks of its own is run with. Beside all other workloads, or where no lock was named, those that it can run with; else what was
 /// asked for is refused if it cannot be run.
-fn pool_locks(args: &RunArgs, locks: &[LockSpec]) -> Vec<LockSpec> {
+fn locks_of_its_own(args: &RunArgs, locks: &[LockSpec], own: &[&str]) -> Vec<LockSpec> {
     let is_named = args.lock.iter().any(|lock| matches!(lock, Locks::One(_)));
     let must_run = is_named && !args.workload.contains(&Workloads::All);
-    locks.iter().filter(|lock| must_run || has_condvar(lock.as_str())).cloned().collect()
+    locks.iter().filter(|lock| must_run || own.contains(&lock.as_str())).cloned().collect()
 }
 
 /// The locks, each once.
@@ -316,7 +316,8 @@ mod tests {
         let locks_of = |line| points_of(line).into_iter().map(|point| point.1).collect::<Vec<String>>();
         assert_eq!(locks_of("--workload pool --threads 3"), ["ondeck", "std", "parking-lot", "pthread"]);
         let all = locks_of("--workload pool --lock all --threads 3");
-        assert!(all.len() == 6 && all.iter().all(|lock| has_condvar(lock)), "{all:?}");
+        assert_eq!(all, ["ondeck", "std", "parking-lot", "parking-lot-012", "pthread", "pthread-adaptive"]);
+        assert_eq!(locks_of("--workload readers --lock all --threads 3").len(), 5);
         let text = plan_of("--workload pool --lock std,tas").unwrap_err();
         assert!(text.contains("tas has none; accepted: ondeck, std"), "{text}");
         assert!(points_of("--workload all --lock tas").iter().all(|point| !point.0.starts_with("pool")));

@@ -25,11 +25,11 @@ fn what_is_wrong_with<G: BenchPlatform>(point: &Point) -> Option<String> {
     if point.workload.info().hardware_only && G::NAME != Hardware::NAME {
         let name = point.workload.info().name;
         return Some(format!(
-            "{name} runs on real machines only, as simulated locks have no condition variable: use `ondeck bench`"
+            "{name} runs on real machines only, as simulated locks do not have what it needs: use `ondeck bench`"
         ));
     }
-    if point.workload.kind == Kind::Pool {
-        return workload::pool::fault(point.lock.as_str());
+    if workload::own_locks(point.workload.kind).is_some() {
+        return workload::own_fault(&point.workload, point.lock.as_str());
     }
     match (point.workload.compares_waits(), point.lock.policy()) {
         (true, None) => {
@@ -92,8 +92,8 @@ pub(crate) fn measure<G: BenchPlatform>(
     conditions: &Conditions,
     with_lock: impl BenchLockVisitor<Output = Result<Vec<Row>, End>>,
 ) -> Result<Vec<Row>, End> {
-    if point.workload.kind == Kind::Pool {
-        return workload::pool::run(&point.workload, point.lock.as_str(), conditions);
+    if workload::own_locks(point.workload.kind).is_some() {
+        return workload::run_own(&point.workload, point.lock.as_str(), conditions);
     }
     match point.lock.policy() {
         Some(policy) => workload::run_wait::<G>(policy, conditions),

@@ -208,9 +208,11 @@ fn every_workload_runs_and_gives_the_same_rows_again() {
 }
 
 #[test]
-fn what_needs_a_condition_variable_is_refused() {
-    let text = check(&plan(vec![Point::of("pool", "ondeck", 2)])).unwrap_err().to_string();
-    assert!(text.contains("simulated locks have no condition variable: use `ondeck bench`"), "{text}");
+fn what_simulated_locks_do_not_have_is_refused() {
+    for workload in ["pool", "readers"] {
+        let text = check(&plan(vec![Point::of(workload, "ondeck", 2)])).unwrap_err().to_string();
+        assert!(text.contains("simulated locks do not have what it needs: use `ondeck bench`"), "{text}");
+    }
 }
 
 /// On 4 CPUs with slices of 2.25 ms, a thread of 16 has its fifth after 45 ms.

@@ -12,7 +12,8 @@ mod monitor;
 mod monitor_try_enter;
 mod mutex_capture;
 mod mutex_contention;
-pub mod pool;
+mod pool;
+mod readers;
 mod sections;
 mod solo;
 mod spec;
@@ -46,8 +47,32 @@ pub(crate) fn run<L: BenchLock, E: Execution>(spec: &WorkloadSpec, conditions: &
         Kind::MonitorLatency => one(monitor::run::<L, E>(conditions, CountedOps::Passes)),
         Kind::MonitorTryEnter => monitor_try_enter::run::<L, E>(conditions),
         Kind::Aim7 => unreachable!("it is for the simulator, which runs it by `run_simulated`"),
-        Kind::Pool => unreachable!("it is measured with a condition variable, by `pool::run`"),
+        Kind::Pool | Kind::Readers => unreachable!("it has locks of its own, for `run_own`"),
         Kind::GcWait => unreachable!("it is measured with a policy, by `run_wait`"),
+    }
+}
+
+/// What a workload asks of a lock beyond a lock, and the names of those that have it; `None` if any lock will do.
+pub fn own_locks(kind: Kind) -> Option<(&'static str, Vec<&'static str>)> {
+    match kind {
+        Kind::Pool => Some(("a lock with a condition variable", pool::names())),
+        Kind::Readers => Some(("a library with a reader-writer lock", readers::names())),
+        _ => None,
+    }
+}
+
+/// What is wrong with the lock, if the workload has locks of its own and this is none.
+pub(crate) fn own_fault(spec: &WorkloadSpec, lock: &str) -> Option<String> {
+    let (need, names) = own_locks(spec.kind).filter(|(_, names)| !names.contains(&lock))?;
+    let (workload, accepted) = (spec.info().name, names.join(", "));
+    Some(format!("{workload} needs {need}, and {lock} has none; accepted: {accepted}"))
+}
+
+/// Measures a workload with locks of its own with the one of that name, in which [`own_fault`] has found none.
+pub(crate) fn run_own(spec: &WorkloadSpec, lock: &str, conditions: &Conditions) -> Result<Vec<Row>, End> {
+    match spec.kind {
+        Kind::Readers => readers::run(spec, lock, conditions).map(|row| vec![row]),
+        _ => pool::run(spec, lock, conditions),
     }
 }
 

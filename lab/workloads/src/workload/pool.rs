@@ -38,17 +38,9 @@ static LOCKS: [(&str, Measure); 6] = [
     ("pthread-adaptive", measure::<PthreadLock<Queue, true>>),
 ];
 
-/// Whether the lock spelled like this has a condition variable here.
-pub fn has_condvar(lock: &str) -> bool {
-    LOCKS.iter().any(|(name, _)| *name == lock)
-}
-
-/// What is wrong with the lock, if it has none.
-pub(crate) fn fault(lock: &str) -> Option<String> {
-    let names: Vec<&str> = LOCKS.iter().map(|(name, _)| *name).collect();
-    let accepted = names.join(", ");
-    (!has_condvar(lock))
-        .then(|| format!("pool needs a lock with a condition variable, and {lock} has none; accepted: {accepted}"))
+/// The names of those.
+pub(super) fn names() -> Vec<&'static str> {
+    LOCKS.iter().map(|(name, _)| *name).collect()
 }
 
 /// A job is the moment at which its burst began, in nanoseconds; whoever drops it last ends the burst.
@@ -143,8 +135,8 @@ impl<L: CondvarLock<Queue>> Pool<L> {
     }
 }
 
-/// Measures the lock called `lock`, in which [`fault`] has found none.
-pub(crate) fn run(spec: &WorkloadSpec, lock: &str, conditions: &Conditions) -> Result<Vec<Row>, End> {
+/// Measures the lock of that name, which is one of [`names`].
+pub(super) fn run(spec: &WorkloadSpec, lock: &str, conditions: &Conditions) -> Result<Vec<Row>, End> {
     let measure = LOCKS.iter().find(|(name, _)| *name == lock).expect("a lock with a condition variable").1;
     measure(spec, conditions)
 }

@@ -36,6 +36,8 @@ pub enum Kind {
     Aim7,
     /// `pool`.
     Pool,
+    /// `readers`.
+    Readers,
 }
 
 /// When the poster of `pool` notifies a worker.
@@ -139,7 +141,7 @@ const USUAL: WorkloadInfo = WorkloadInfo {
 };
 
 /// All workloads.
-pub static WORKLOADS: [WorkloadInfo; 15] = [
+pub static WORKLOADS: [WorkloadInfo; 16] = [
     WorkloadInfo {
         kind: Kind::Solo,
         name: "solo",
@@ -277,6 +279,14 @@ pub static WORKLOADS: [WorkloadInfo; 15] = [
         hardware_only: true,
         ..USUAL
     },
+    WorkloadInfo {
+        kind: Kind::Readers,
+        name: "readers",
+        about: "threads read, and once in 100 operations write, under a reader-writer lock: by /write100-cs0-out0; write0: never",
+        default_threads: &[1, 2, 4, 16],
+        hardware_only: true,
+        ..USUAL
+    },
 ];
 
 /// The names of [`WORKLOADS`].
@@ -290,14 +300,16 @@ pub fn workload_names() -> Vec<&'static str> {
 pub struct WorkloadSpec {
     /// Which workload.
     pub kind: Kind,
-    /// Units of work inside the section; of `sections` only.
+    /// Units of work inside the section; of `sections` and `readers` only.
     pub cs: u32,
-    /// Units of work outside; of `sections` only.
+    /// Units of work outside; of these only.
     pub out: u32,
     /// How many locks there are; of `lock-bench` only.
     pub locks: u32,
     /// What is worked on inside the section; of `sections` only.
     pub data: Data,
+    /// One operation in so many writes, or none if 0; of `readers` only.
+    pub write_every: u32,
     /// Jobs that are posted in a row; this and what follows is of `pool` only.
     pub burst: u32,
     /// Microseconds of work in a job.
@@ -318,6 +330,7 @@ impl WorkloadSpec {
             cs: 0,
             out: 0,
             locks: 2,
+            write_every: 100,
             data: Data::Counter,
             burst,
             work_us,
@@ -353,8 +366,9 @@ impl WorkloadSpec {
         let digits = parameter.find(|c: char| c.is_ascii_digit())?;
         let (name, value) = parameter.split_at(digits);
         let field = match (self.kind, name) {
-            (Kind::Sections, "cs") => &mut self.cs,
-            (Kind::Sections, "out") => &mut self.out,
+            (Kind::Sections | Kind::Readers, "cs") => &mut self.cs,
+            (Kind::Sections | Kind::Readers, "out") => &mut self.out,
+            (Kind::Readers, "write") => &mut self.write_every,
             (Kind::LockBench, "locks") => &mut self.locks,
             (Kind::Pool, "burst") => &mut self.burst,
             (Kind::Pool, "work") => &mut self.work_us,
@@ -473,6 +487,7 @@ impl fmt::Display for WorkloadSpec {
                 self.data.name().map_or(Ok(()), |data| write!(f, "-{data}"))
             }
             Kind::LockBench => write!(f, "/locks{}", self.locks),
+            Kind::Readers => write!(f, "/write{}-cs{}-out{}", self.write_every, self.cs, self.out),
             Kind::Pool => {
                 let (burst, work, gap, notify) = (self.burst, self.work_us, self.gap_us, self.notify.name());
                 write!(f, "/burst{burst}-work{work}-gap{gap}-{notify}")
@@ -508,6 +523,9 @@ mod tests {
         let pool = WorkloadSpec { burst: 9, work_us: 0, notify: Notify::Under, ..WorkloadSpec::new(Kind::Pool) };
         assert_eq!(pool.to_string(), "pool/burst9-work0-gap200-under");
         assert_eq!(WorkloadSpec::parse_name("pool/burst9-work0-under"), Some(pool));
+        let readers = WorkloadSpec { write_every: 7, cs: 5, ..WorkloadSpec::new(Kind::Readers) };
+        assert_eq!(readers.to_string(), "readers/write7-cs5-out0");
+        assert_eq!(WorkloadSpec::parse_name("readers/write7-cs5"), Some(readers));
         for (data, name) in Data::NAMED {
             let spec = WorkloadSpec { data, ..spec };
             assert_eq!(spec.to_string(), format!("sections/cs20-out60-{name}"));
@@ -529,6 +547,7 @@ mod tests {
             "lock-bench/locksx",
             "pool/below",
             "solo/under",
+            "readers/locks2",
         ] {
             assert_eq!(WorkloadSpec::parse_name(text), None, "{text}");
         }

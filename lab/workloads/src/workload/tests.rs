@@ -284,7 +284,7 @@ fn waits_without_a_lock_have_their_percentiles() {
 fn pool_rows(spec: WorkloadSpec, lock: &str, threads: u32) -> Vec<Row> {
     let (workload, begin) = (spec.to_string(), Instant::now());
     let measure = |turn| {
-        under_conditions(&workload, threads, 100u64 << turn, 60_000, |conditions| pool::run(&spec, lock, conditions))
+        under_conditions(&workload, threads, 100u64 << turn, 60_000, |conditions| run_own(&spec, lock, conditions))
             .unwrap()
     };
     let has_bursts = |rows: &Vec<Row>| {
@@ -297,7 +297,7 @@ fn pool_rows(spec: WorkloadSpec, lock: &str, threads: u32) -> Vec<Row> {
 #[test]
 fn each_lock_with_a_condition_variable_serves_a_pool() {
     for lock in ["ondeck", "std", "parking-lot", "parking-lot-012", "pthread", "pthread-adaptive"] {
-        assert!(pool::has_condvar(lock) && pool::fault(lock).is_none());
+        assert_eq!(own_fault(&WorkloadSpec::new(Kind::Pool), lock), None);
         for notify in [Notify::Under, Notify::After] {
             let spec = WorkloadSpec { notify, ..WorkloadSpec::new(Kind::Pool) };
             let rows = pool_rows(spec, lock, 3);
@@ -310,9 +310,53 @@ fn each_lock_with_a_condition_variable_serves_a_pool() {
         }
     }
     for lock in ["tas", "ondeck-monitor", "ondeck[low-latency]", "parking-lot-reentrant"] {
-        let text = pool::fault(lock).unwrap();
+        let text = own_fault(&WorkloadSpec::new(Kind::Pool), lock).unwrap();
         assert!(text.contains(lock) && text.contains("accepted: ondeck, std, parking-lot,"), "{text}");
     }
+}
+
+#[test]
+fn each_library_has_readers() {
+    for lock in ["ondeck", "std", "parking-lot", "parking-lot-012", "pthread"] {
+        for write_every in [0, 1, 10] {
+            let spec = WorkloadSpec { write_every, ..WorkloadSpec::new(Kind::Readers) };
+            let rows =
+                under_conditions("readers", 3, 50, 60_000, |conditions| run_own(&spec, lock, conditions)).unwrap();
+            assert!(rows.len() == 1 && rows[0].ops > Some(0), "{lock} {rows:?}");
+        }
+    }
+    let text = own_fault(&WorkloadSpec::new(Kind::Readers), "tas").unwrap();
+    assert!(text.contains("readers needs a library with a reader-writer lock, and tas has none"), "{text}");
+}
+
+/// Lets everybody in.
+struct OpenToAll(AtomicU64);
+
+impl readers::ReadWriteLock for OpenToAll {
+    fn new() -> Self {
+        OpenToAll(AtomicU64::new(0))
+    }
+
+    fn read<R>(&self, section: impl FnOnce(&AtomicU64) -> R) -> R {
+        section(&self.0)
+    }
+
+    fn write<R>(&self, section: impl FnOnce(&AtomicU64) -> R) -> R {
+        section(&self.0)
+    }
+}
+
+/// Either an update is lost, or a reader sees one in its midst.
+#[test]
+fn a_writer_beside_a_reader_is_found_out() {
+    let spec = WorkloadSpec { write_every: 2, cs: 2_000, ..WorkloadSpec::new(Kind::Readers) };
+    let begin = Instant::now();
+    let is_found_out = |turn| {
+        assert!(begin.elapsed() < LONGEST, "nobody was found out");
+        let run = |conditions: &Conditions| readers::run_with::<OpenToAll>(&spec, conditions);
+        matches!(under_conditions("readers", 4, 100u64 << turn, 60_000, run), Err(End::Failed(_)))
+    };
+    assert!((0..).any(is_found_out));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use ondeck_profile::Profile;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex};
 
 /// Who answers the program's calls.
@@ -92,7 +93,9 @@ fn output_text(output: &Output) -> String {
 
 /// A program without the recorder: what it knows of itself.
 pub(crate) fn run_alone(name: &str, argument: Option<&str>) -> Vec<Truth> {
-    let directory = RunDirectory::new(&format!("{name}-alone"));
+    /// A directory for each, as tests with each of the locks do so at the same time.
+    static N_ALONE: AtomicU32 = AtomicU32::new(0);
+    let directory = RunDirectory::new(&format!("{name}-alone-{}", N_ALONE.fetch_add(1, Relaxed)));
     let output = Command::new(program(name)).arg(directory.path("truth")).args(argument).output().unwrap();
     let truths = directory.truths();
     assert!(!truths.is_empty(), "{name}: it wrote nothing of itself: {}", output_text(&output));
