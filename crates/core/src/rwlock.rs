@@ -20,7 +20,7 @@
 //! | 0-31 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
 //! | 32-55 | active | readers that are in, or have not looked yet | enter, admit, let_in | exit, turn_away |
 //! | 56 | WRITER | a writer is in | claim, seize | admit |
-//! | 57 | WANTED | who has the turn waits for the readers; new ones wait | close | seize, reopen |
+//! | 57 | WANTED | who has the turn waits for others to leave; new readers wait | close | seize, reserve, reopen |
 //! | 58 | UPGRADABLE | one of the readers may become a writer | reserve | unreserve, seize |
 //! | 59 | UPGRADES | and it waits for the others | close | seize, reopen |
 //! | 60 | ASLEEP | somebody may sleep on the word | doze | whoever wakes all |
@@ -40,9 +40,9 @@
 //! | claim | idle -> WRITER | writer that has just come | CAS, Acquire |
 //! | close | WANTED; of an upgrade, UPGRADES | who has the turn; upgradable reader | CAS |
 //! | seize | WRITER, if active is 0 (of an upgrade: 1, and then 0) | who has the turn; upgradable reader | CAS, Acquire |
-//! | reserve | UPGRADABLE, active + 1 | who has the turn | CAS, Acquire |
+//! | reserve | UPGRADABLE, active + 1, WANTED off | who has the turn | CAS, Acquire |
 //! | unreserve | UPGRADABLE off; also active - 1 | upgradable reader | CAS, Release |
-//! | reopen | WANTED or UPGRADES off | who has set it, past its deadline | CAS |
+//! | reopen | WANTED or UPGRADES off | who has set it: past its deadline, or to read upgradably once no writer is in | CAS |
 //! | admit | WRITER off, active + waiting, waiting = 0, phase | writer; also active + 1 to go on as a reader | CAS, Release |
 //! | doze | ASLEEP, then sleep while the upper half is the same | who waits | CAS |
 //!
@@ -56,8 +56,8 @@
 //!   `all_roles`.
 //! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
 //!   that has ASLEEP. So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait
-//!   looks at ASLEEP in the value that it replaces, and then wakes all: admit, unreserve, reopen; exit and turn_away if a
-//!   writer waits for no other reader. ASLEEP is cleared only by who then wakes all. asserted: cannot be, locally; checked
+//!   looks at ASLEEP in the value that it replaces, and then wakes all: admit, unreserve, reopen, and reserve if the
+//!   lock was closed; exit and turn_away if a writer waits for no other reader. ASLEEP is cleared only by who then wakes all. asserted: cannot be, locally; checked
 //!   by: conformance `all_roles`.
 //! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away.
 //!   An upgrade does not wait for who has the turn: that one needs all readers gone, and the upgradable one is a reader.
@@ -73,7 +73,7 @@
 //!
 //! # Promises
 //! - Bound: a reader waits for at most one writer and, before that one, the readers that are in. A writer that has the turn closes
-//!   the lock at once if readers have it, and after 75 us if writers do; then it waits for the holder and for the readers that
+//!   the lock at once if readers have it and none waits, and after 75 us else; then it waits for the holder and for the readers that
 //!   it admits. Until it has the turn it waits as for the flagship, each turn as long as that takes. Two do not count: writers
 //!   that close and then give up, and readers that come in by the recursive form, without end.
 //!   Conformance `writers_get_through`, `readers_get_through`.
@@ -122,7 +122,7 @@ const fn step(name: &'static str) -> Step {
     Step { lock: "rwlock", name }
 }
 
-/// How long a reader waits awake: about what it costs to sleep and be woken.
+/// How long a reader waits awake, and whoever has been woken: about what it costs to sleep and be woken.
 const READER_AWAKE_NS: u32 = 5_000;
 
 /// A lock for many readers or one writer: see the head of this file.

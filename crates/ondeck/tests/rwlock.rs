@@ -5,9 +5,7 @@ mod limit;
 use ondeck::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -344,37 +342,4 @@ fn the_last_one_out_may_free_the_lock() {
         drop(lock);
         threads.into_iter().for_each(|thread| thread.join().expect("no assertion failed"));
     }
-}
-
-/// Whether a type has a trait, as a constant: the inherent one is there if the bound holds and then hides the other.
-macro_rules! has {
-    ($type:ty: $bound:ident) => {{
-        #[allow(dead_code)]
-        trait Otherwise {
-            const ANSWER: bool = false;
-        }
-        impl<T: ?Sized> Otherwise for T {}
-        #[allow(dead_code)]
-        struct Probe<T: ?Sized>(std::marker::PhantomData<T>);
-        #[allow(dead_code)]
-        impl<T: ?Sized + $bound> Probe<T> {
-            const ANSWER: bool = true;
-        }
-        <Probe<$type>>::ANSWER
-    }};
-}
-
-#[test]
-fn threads_may_share_and_send_what_is_sound() {
-    type NotSend = std::sync::MutexGuard<'static, u8>;
-    assert!(has!(RwLock<u8>: Sync) && has!(RwLock<Cell<u8>>: Send));
-    assert!(!has!(RwLock<Cell<u8>>: Sync) && !has!(RwLock<NotSend>: Sync) && !has!(RwLock<NotSend>: Send));
-    macro_rules! guards {
-        ($($guard:ident),*) => {$(
-            assert!(has!($guard<'static, NotSend>: Sync) && !has!($guard<'static, Cell<u8>>: Sync));
-            assert!(!has!($guard<'static, Rc<u8>>: Sync) && !has!($guard<'static, u8>: Send));
-        )*};
-    }
-    guards!(RwLockReadGuard, RwLockWriteGuard, RwLockUpgradableReadGuard);
-    guards!(MappedRwLockReadGuard, MappedRwLockWriteGuard);
 }

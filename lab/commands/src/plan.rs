@@ -93,8 +93,8 @@ fn policies(args: &RunArgs) -> Vec<LockSpec> {
     us.iter().map(|us| known(&wait_policy::name(*us))).collect()
 }
 
-/// What a workload with locks of its own is run with. Beside all other workloads, or where no lock was named, those that it can run with; else what was
-/// asked for is refused if it cannot be run.
+/// What a workload with locks of its own is run with. Beside all other workloads, or where no lock was named, those that it
+/// can run with; else what was asked for is refused if it cannot be run.
 fn locks_of_its_own(args: &RunArgs, locks: &[LockSpec], own: &[&str]) -> Vec<LockSpec> {
     let is_named = args.lock.iter().any(|lock| matches!(lock, Locks::One(_)));
     let must_run = is_named && !args.workload.contains(&Workloads::All);

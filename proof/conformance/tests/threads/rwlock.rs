@@ -156,6 +156,7 @@ fn who_waits_to_reserve_holds_up_no_reader() {
                 // SAFETY: acquired above.
                 unsafe { lock.release_upgradable() };
             });
+            // Until then it has closed the lock, most likely: if not, this shows nothing.
             std::thread::sleep(Duration::from_millis(20));
             // SAFETY: acquired above.
             unsafe { lock.downgrade_to_upgradable() };

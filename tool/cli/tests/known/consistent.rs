@@ -73,7 +73,7 @@ impl Faults<'_> {
         // Of some kinds the holders cannot be told, nor how often they are acquired.
         let is_opaque = lock.acquisitions == 0.0 && charged == 0.0;
         // Waits and charges are sampled each for itself. The charge of one long hold is off by a mean period between two
-        // instants or a few, which is below half a millisecond.
+        // instants, or some: by 0.2 to 0.4 ms where this was looked at.
         let slack = if self.profile.rate > 1 { 0.05 * lock.wait_ns + 1.5e6 } else { 0.0 };
         if !is_opaque && (charged - lock.wait_ns).abs() > slack {
             self.same(&format!("{name}, what is charged and waiting"), charged, lock.wait_ns);

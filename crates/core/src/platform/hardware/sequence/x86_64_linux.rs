@@ -17,7 +17,8 @@
 //! Without glibc's area, if the kernel refuses to register the process for `membarrier` (old, gVisor, a filter), and under the
 //! thread sanitizer, which would not see the store: then [`can_expel`] is false from the start. A filter that is installed
 //! later makes [`expel`] fail, and so does [`forgo`], which does not ask a filter that may end the process. `can_expel` is false
-//! from then on: who waits for a lock that is still quiet then waits for its next release. A thread of another copy of this code, which has not been allowed, compares and stores nothing.
+//! from then on: who waits for a lock that is still quiet then waits for its next release. A thread of another copy of this
+//! code, which has not been allowed, compares and stores nothing.
 //!
 //! The threads are those of the C library. One that `clone` has made without it has no area of its own, and the kernel does not
 //! look after it: if it releases a quiet lock at the very moment at which another thread asks something, that may be lost.
