@@ -47,7 +47,7 @@ pub(crate) const MOST_LOCKS: u32 = 1 << 24;
 
 /// Whether charges are exact; see the head of the file.
 static IS_EXACT: AtomicBool = AtomicBool::new(true);
-/// Counts the recordings of this process and its parents. Tells marks of this one from those of others that are left in memory.
+/// Counts the recordings of this process and its parents.
 static N_RECORDINGS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the lock tells when a thread goes to sleep. Else each that waits sleeps at once, as far as is known.
@@ -72,20 +72,21 @@ pub(crate) fn tells() -> bool {
     TELLS.load(Relaxed)
 }
 
-/// Which recording of the process and its parents this is.
-pub(crate) fn recording_number() -> u32 {
+/// The number of the recording that begins. Each says its own: a thread that is inside of one that has ended would take the
+/// count for that one's.
+pub(crate) fn number_of_next() -> u32 {
     N_RECORDINGS.load(Relaxed)
 }
 
 /// The recording of that number, if it goes on.
 pub(crate) fn still(number: u32) -> Option<&'static Recording> {
-    current().filter(|_| recording_number() == number)
+    current().filter(|recording| recording.number == number)
 }
 
-/// The same as far as a [`Tag`] has room for it, in its place there. One number in eight is the same: what counts is
+/// The number as far as a [`Tag`] has room for it, in its place there. One number in eight is the same: what counts is
 /// checked by address too.
-pub(crate) fn generation() -> u32 {
-    recording_number().wrapping_mul(Tag::ONE_GENERATION) & Tag::GENERATION
+pub(crate) fn generation(recording: &Recording) -> u32 {
+    recording.number.wrapping_mul(Tag::ONE_GENERATION) & Tag::GENERATION
 }
 
 /// Eight bytes in a mutex of which zeros are a mutex that has not been seen.
@@ -133,7 +134,7 @@ impl Marks {
 
     /// The number and the entry of the mutex at that address, made if there is none.
     pub(crate) fn lock<'a>(&self, recording: &'a Recording, address: u64) -> Option<(u32, &'a Lock)> {
-        let generation = generation();
+        let generation = generation(recording);
         let tag = self.tag.load(Acquire);
         let number = tag >> Tag::NUMBER_AT;
         let is_ours = tag & Tag::GENERATION == generation;
@@ -215,9 +216,9 @@ impl Marks {
     }
 
     /// Whether somebody waits who asks for each charge, as far as this process has written it.
-    pub(crate) fn asks_for_charge(&self) -> bool {
+    pub(crate) fn asks_for_charge(&self, recording: &Recording) -> bool {
         let tag = self.tag.load(Relaxed);
-        tag & Tag::HOT != 0 && tag & Tag::GENERATION == generation()
+        tag & Tag::HOT != 0 && tag & Tag::GENERATION == generation(recording)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::control::refused;
 use crate::layout::{self, Header, Lock, MAGIC, Module, Name, Nesting, Part, Slot, Waiter};
 use crate::options::RecordOptions;
 use crate::store::{self, CURRENT, PAGE, current, names};
-use crate::{control, modules, thread};
+use crate::{charging, control, modules, thread};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
@@ -81,6 +81,7 @@ pub(crate) fn start_without_file(rate: u64) -> bool {
     header.ring.room = 0;
     header.pid = store::process();
     header.rate = rate;
+    header.number = charging::number_of_next();
     CURRENT.header.store(header, Release);
     true
 }
@@ -106,6 +107,7 @@ fn fill(header: &mut Header, options: &RecordOptions, lock: &str, length: u64) {
     header.started_ns = thread::now_ns();
     header.length = length;
     header.rate = options.rate;
+    header.number = charging::number_of_next();
     layout::copy_text(lock.as_bytes(), &mut header.lock);
     // Else an observer has written that, as it is seen from outside.
     let is_told = header.pid != 0;

@@ -17,7 +17,7 @@ pub mod tenancy;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// `ondeckR` and the version of the form. A test in `layout/form.rs` fails if one changes without the other.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0b");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0c");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -78,6 +78,8 @@ pub struct Header {
     pub has_locked: AtomicU32,
     /// Which part of the process records, of [`source`].
     pub source: u32,
+    /// Which recording of the process and its parents it is. Tells what belongs to it from what is left of others in memory.
+    pub number: u32,
     /// So many of the slots for [`waiters`](Self::waiters) have been in use.
     pub most_waiters: AtomicU32,
     /// Whether any lock was given a name.

@@ -281,9 +281,10 @@ pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) 
     /// Acquisitions of a process that cannot record until it looks again whether it can.
     const AGAIN_AFTER: u32 = 10_000;
     let here = own();
+    let recording = recording();
     // Of a hold that another thread has ended.
-    here.holds.take(address);
-    let Some(recording) = recording() else {
+    here.holds.take(recording, address);
+    let Some(recording) = recording else {
         if is_due {
             here.holds.leave(AGAIN_AFTER);
         }
@@ -305,7 +306,7 @@ pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) 
         }
         let stack = if lock_order::tells_order() { walk::stack(recording) } else { walk::stack_of_sample(recording) };
         if is_timed {
-            here.holds.remember(Hold::new(address, known(turn), stack, true));
+            here.holds.remember(Hold::new(recording, address, known(turn), stack, true));
         }
         if lock_order::tells_order() {
             tell_order(recording, address, stack);
@@ -329,8 +330,8 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
     recording.note_lock();
     let here = own();
     here.again.set((0, 0));
-    here.holds.take(address);
-    let stack = here.holds.got(recording, wait.stack.get(), Hold::new(address, known(turn), NONE, false));
+    here.holds.take(Some(recording), address);
+    let stack = here.holds.got(recording, wait.stack.get(), Hold::new(recording, address, known(turn), NONE, false));
     if lock_order::tells_order() {
         tell_order(recording, address, stack);
     }
@@ -339,8 +340,9 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
 /// The calling thread is about to release the lock at that address, which is at that turn. What is to be done after that is
 /// in the answer; the lock may be gone by then.
 pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<PendingRelease> {
-    let hold = own().holds.take(address);
-    let recording = current()?;
+    let recording = current();
+    let hold = own().holds.take(recording, address);
+    let recording = recording?;
     if lock_order::tells_order() {
         let number = find(address).map_or(NONE, |marks| destroyed::known(recording, marks, address));
         lock_order::released(recording, address, number);

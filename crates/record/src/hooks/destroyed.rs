@@ -46,7 +46,7 @@ fn tell(recording: &Recording, address: u64, marks: Option<&Marks>, name: u16) {
 /// The number of the lock that has these marks; [`NONE`] if it has none yet.
 pub(crate) fn known(recording: &Recording, marks: &Marks, address: u64) -> u32 {
     let tag = marks.tag.load(Acquire);
-    let is_ours = tag & Tag::GENERATION == generation() && tag & Tag::IS_ORIGIN == 0;
+    let is_ours = tag & Tag::GENERATION == generation(recording) && tag & Tag::IS_ORIGIN == 0;
     let number = if is_ours { tag >> Tag::NUMBER_AT } else { NONE };
     locks::in_entry(recording, number, address).map_or(NONE, |(number, _)| number)
 }

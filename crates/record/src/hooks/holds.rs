@@ -2,7 +2,6 @@
 //! many may have at once.
 
 use super::lock_order::tells_order;
-use crate::charging::recording_number;
 use crate::layout::NONE;
 use crate::store::Recording;
 use crate::thread::{Hold, Holds, N_HOLDS, count_down, now_ns, own};
@@ -10,8 +9,8 @@ use crate::walk;
 
 impl Hold {
     /// That begins now; timed or not.
-    pub(crate) fn new(address: u64, turn: u64, stack: u32, is_timed: bool) -> Self {
-        Hold { address, turn, from: now_ns(), is_timed, stack, recording: recording_number() }
+    pub(crate) fn new(recording: &Recording, address: u64, turn: u64, stack: u32, is_timed: bool) -> Self {
+        Hold { address, turn, from: now_ns(), is_timed, stack, recording: recording.number }
     }
 
     /// Whether it is of that turn, as far as that is known.
@@ -49,9 +48,9 @@ impl Holds {
     }
 
     /// Forgets the newest hold of that lock, and gives it. A thread that reads a lock twice ends the inner reading
-    /// first.
-    pub(crate) fn take(&self, address: u64) -> Option<Hold> {
-        self.forget_parents();
+    /// first. Holds of other recordings, or all if there is none, are forgotten too.
+    pub(crate) fn take(&self, recording: Option<&Recording>, address: u64) -> Option<Hold> {
+        self.forget_others(recording);
         let n = self.n.get() as usize;
         let at = self.list[..n].iter().rposition(|hold| hold.get().address == address)?;
         let hold = self.list[at].get();
@@ -63,12 +62,11 @@ impl Holds {
     }
 
     /// What a parent's thread held is nobody's here, and nobody ends it.
-    fn forget_parents(&self) {
-        let recording = recording_number();
+    fn forget_others(&self, recording: Option<&Recording>) {
         let mut kept = 0;
         for at in 0..self.n.get() as usize {
             let hold = self.list[at].get();
-            if hold.recording == recording {
+            if recording.is_some_and(|recording| hold.recording == recording.number) {
                 self.list[kept].set(hold);
                 kept += 1;
             }
@@ -119,45 +117,62 @@ mod tests {
         unsafe { core::mem::zeroed() }
     }
 
+    /// A recording of that number, of one acquisition in 1,000, without room.
+    fn with_recording(number: u32, act: impl FnOnce(&Recording)) {
+        // SAFETY: its fields are numbers, and zeros are a recording without room.
+        let mut header: Header = unsafe { core::mem::zeroed() };
+        (header.rate, header.number) = (1000, number);
+        // SAFETY: a recording is nothing but its header, as long as no entry is asked for.
+        act(unsafe { &*(&raw const header).cast::<Recording>() });
+    }
+
     #[test]
     fn holds_are_known_by_their_locks() {
         let holds = no_holds();
         assert!(!holds.has(LOCK));
-        holds.remember(Hold::new(LOCK + 64, 0, NONE, false));
-        assert!(!holds.has(LOCK) && holds.has(LOCK + 64));
-        holds.remember(Hold::new(LOCK, 0, NONE, false));
-        assert!(holds.has(LOCK) && holds.has(LOCK + 64));
-        assert!(holds.take(LOCK + 64).is_some());
-        assert!(holds.has(LOCK) && !holds.has(LOCK + 64));
+        with_recording(3, |recording| {
+            holds.remember(Hold::new(recording, LOCK + 64, 0, NONE, false));
+            assert!(!holds.has(LOCK) && holds.has(LOCK + 64));
+            holds.remember(Hold::new(recording, LOCK, 0, NONE, false));
+            assert!(holds.has(LOCK) && holds.has(LOCK + 64));
+            assert!(holds.take(Some(recording), LOCK + 64).is_some());
+            assert!(holds.has(LOCK) && !holds.has(LOCK + 64));
+        });
     }
 
     #[test]
-    fn what_a_parent_held_is_nobodys() {
+    fn what_another_recording_has_left_is_nobodys() {
         let holds = no_holds();
-        let hold = |turn| Hold::new(LOCK, turn, NONE, true);
-        holds.remember(hold(7));
-        holds.remember(Hold { recording: recording_number() ^ 1, ..hold(8) });
-        assert_eq!(holds.take(LOCK).map(|hold| hold.turn), Some(7));
-        assert!(holds.is_empty());
+        let hold = |recording: &Recording, turn| Hold::new(recording, LOCK, turn, NONE, true);
+        with_recording(3, |one| {
+            with_recording(4, |other| {
+                holds.remember(hold(one, 7));
+                holds.remember(hold(other, 8));
+                assert_eq!(holds.take(Some(one), LOCK).map(|hold| hold.turn), Some(7));
+                assert!(holds.is_empty());
+                holds.remember(hold(one, 9));
+                assert!(holds.take(None, LOCK).is_none() && holds.is_empty());
+            });
+        });
     }
 
     /// What is remembered of a hold that was waited for: its stack, and whether it is timed.
     fn got(is_due: bool, stack: u32, is_inside: bool) -> Option<(u32, bool)> {
-        // SAFETY: its fields are numbers, and zeros are a recording without room.
-        let mut header: Header = unsafe { core::mem::zeroed() };
-        header.rate = 1000;
-        // SAFETY: a recording is nothing but its header, as long as no entry is asked for.
-        let recording = unsafe { &*(&raw const header).cast::<Recording>() };
         let holds = no_holds();
-        if is_inside {
-            holds.remember(Hold::new(LOCK, 1, NONE, false));
-        }
-        holds.leave(if is_due { 1 } else { 5 });
-        // All frames are the recorder's then, so a walk finds no stack.
-        let entry = own().entry.replace(u64::MAX);
-        holds.got(recording, stack, Hold::new(LOCK, 2, NONE, false));
-        own().entry.set(entry);
-        holds.take(LOCK).filter(|hold| hold.turn == 2).map(|hold| (hold.stack, hold.is_timed))
+        let mut known = None;
+        with_recording(3, |recording| {
+            if is_inside {
+                holds.remember(Hold::new(recording, LOCK, 1, NONE, false));
+            }
+            holds.leave(if is_due { 1 } else { 5 });
+            // All frames are the recorder's then, so a walk finds no stack.
+            let entry = own().entry.replace(u64::MAX);
+            holds.got(recording, stack, Hold::new(recording, LOCK, 2, NONE, false));
+            own().entry.set(entry);
+            let hold = holds.take(Some(recording), LOCK).filter(|hold| hold.turn == 2);
+            known = hold.map(|hold| (hold.stack, hold.is_timed));
+        });
+        known
     }
 
     #[test]

@@ -26,7 +26,6 @@
 //! functions tell such a call from a program's own try. So a lock that was tried is noted as such with those that are older than
 //! the last one that was waited for, and the reader decides. Others of the group are no outer locks: they are released before.
 
-use crate::charging::recording_number;
 use crate::layout::{Lock, NONE, Nesting};
 use crate::store::nestings::{Taken, note};
 use crate::store::{Recording, locks};
@@ -121,7 +120,7 @@ pub(super) fn taken(recording: &Recording, lock: (u32, &Lock), stack: u32, is_sh
 /// have acquired it.
 pub(super) fn released(recording: &Recording, address: u64, number: u32) {
     let held = &own().held;
-    held.forget_recordings();
+    held.forget_recordings(recording);
     let number = held.take(|one| one.address == address).map_or(number, |one| one.number());
     if let Some(lock) = locks::lock(recording, number) {
         // What was noted of it is to be read before it goes.
@@ -151,16 +150,15 @@ impl Held {
     }
 
     /// Forgets those of an earlier recording, or of a parent.
-    fn forget_recordings(&self) {
-        let now = recording_number();
-        if self.recording.replace(now) != now {
+    fn forget_recordings(&self, recording: &Recording) {
+        if self.recording.replace(recording.number) != recording.number {
             self.n.set(0);
         }
     }
 
     /// The same, and those that another thread has released.
     fn forget_others(&self, recording: &Recording, here: u32) {
-        self.forget_recordings();
+        self.forget_recordings(recording);
         let is_mine = |one: &HeldLock| {
             locks::lock(recording, one.number()).is_some_and(|lock| lock.held_by.load(Relaxed) == here)
         };

@@ -4,7 +4,7 @@ use super::{destroyed, lock_order, tries};
 use crate::charging::budget::{PERIOD, WAITS};
 use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
 use crate::charging::{
-    Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record, recording_number, still,
+    Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record, still,
 };
 use crate::counts::{self, Held, ToTell};
 use crate::layout::{Lock, NONE, event, waiting};
@@ -23,7 +23,7 @@ impl Marks {
         let Some(recording) = current() else { return };
         let origin = walk::stack(recording);
         let tag = if origin < MOST_LOCKS { origin << Tag::NUMBER_AT | Tag::IS_ORIGIN } else { 0 };
-        self.tag.store(tag | generation(), Relaxed);
+        self.tag.store(tag | generation(recording), Relaxed);
     }
 
     /// Whether the next acquisition, by the calling thread, is only to be [`count`]ed, if it does not wait. A thread
@@ -140,7 +140,7 @@ impl Marks {
 
     /// The calling thread has acquired the lock at that address, which others wait for, without waiting.
     pub(crate) fn found_bare(&self, recording: &Recording, address: u64) {
-        if self.asks_for_charge() {
+        if self.asks_for_charge(recording) {
             self.found_free(recording, address);
         }
     }
@@ -187,7 +187,7 @@ impl Marks {
         hold: Option<Hold>,
         is_charged: impl FnOnce(&Lock, u64) -> bool,
     ) -> Option<PendingRelease> {
-        let asks = self.asks_for_charge();
+        let asks = self.asks_for_charge(recording);
         let timed_from = hold.filter(|hold| hold.is_timed).map(|hold| hold.from);
         if !asks && timed_from.is_none() {
             return None;
@@ -205,10 +205,9 @@ impl Marks {
         });
         let held = timed_from.map(|from| between(from, now));
         let taken_by = hold.map_or(NONE, |hold| hold.stack);
-        let in_recording = recording_number();
         Some(PendingRelease {
             number,
-            recording: in_recording,
+            recording: recording.number,
             now,
             woken: own().woken.get(),
             taken_by,
@@ -230,7 +229,7 @@ impl Marks {
             lock_order::released(recording, address, destroyed::known(recording, self, address));
         }
         let tag = self.tag.load(Relaxed);
-        let is_ours = tag & Tag::GENERATION == generation();
+        let is_ours = tag & Tag::GENERATION == generation(recording);
         let count = Count::now();
         let is_due = tag & Tag::WAITED != 0 && self.is_due_or_long(count);
         let is_looked_at = tag & (Tag::HOT | Tag::TIMED) != 0 || is_due;
@@ -251,7 +250,7 @@ impl Marks {
         let taken_by = if tag & Tag::KNOWN != 0 && !refuses { lock.taken_by.load(Relaxed) } else { NONE };
         let mut pending = PendingRelease {
             number,
-            recording: recording_number(),
+            recording: recording.number,
             now,
             woken: own().woken.get(),
             taken_by,
@@ -293,7 +292,7 @@ fn note_victims(lock: &Lock, held_ns: u64) {
 pub struct PendingRelease {
     pub(crate) number: u32,
     /// The number of the recording that it is of.
-    recording: u32,
+    pub(super) recording: u32,
     now: u64,
     /// What the calling thread had woken by then.
     woken: u64,

@@ -3,7 +3,7 @@
 
 use super::rwlock::Access;
 use crate::charging::budget::{Adaptive, OTHER_WAITS, WAITS};
-use crate::charging::{SLEEP_NS, recording_number, still};
+use crate::charging::{SLEEP_NS, still};
 use crate::layout::{NONE, event, kind};
 use crate::store::ring::{Sample, push};
 use crate::store::waiters::{self, NOWHERE, WaitTarget};
@@ -51,8 +51,8 @@ impl OpaqueWait {
         // Statistics tell only of threads that wait for mutexes.
         let enter = || waiters::enter(recording, WaitTarget { address, lock: NONE, kind }, from);
         let slot = Cell::new(if recording.has_file() { enter() } else { NOWHERE });
-        let recording = recording_number();
-        Some(OpaqueWait { address, kind, event, recording, from, of, threshold, stack: Cell::new(NONE), slot })
+        let (recording, stack) = (recording.number, Cell::new(NONE));
+        Some(OpaqueWait { address, kind, event, recording, from, of, threshold, stack, slot })
     }
 
     /// As [`begin`](Self::begin), for a lock that many may have.

@@ -174,7 +174,38 @@ mod tests {
     use crate::modules::elf::tests::Image;
     use crate::modules::tests::{is_known, put};
     use crate::modules::{AddressLookup, look};
+    use crate::charging::Marks;
+    use crate::layout::NONE;
+    use crate::store::{self, current};
     use crate::testing::in_its_own_process;
+    use crate::thread::Hold;
+    use crate::{RecordOptions, Sleep, Source, start};
+    use core::sync::atomic::Ordering::Relaxed;
+
+    /// A thread finds a recording, and has lost its core until after the next one has begun.
+    #[test]
+    fn who_is_late_in_one_recording_tells_the_next_one_nothing() {
+        in_its_own_process("hooks::process::tests::who_is_late_in_one_recording_tells_the_next_one_nothing", |_| {
+            const LOCK: u64 = 0x5000;
+            let options = RecordOptions::of_environment().expect("the environment asks");
+            let begin = || {
+                assert!(start(&options, "a lock", Sleep::AtOnce, Source::Library));
+                current().expect("it has begun")
+            };
+            let one = begin();
+            store::forget();
+            let next = begin();
+            let marks = Marks::new();
+            assert_eq!(marks.begin_to_wait(one, LOCK, false).unwrap().end(true, LOCK), 0);
+            let hold = Some(Hold::new(one, LOCK, 0, NONE, true));
+            marks.release_bare(one, LOCK, hold, |_, _| true).unwrap().done();
+            assert_eq!(next.head.load(Relaxed), 0);
+            // What it has left in the marks is of the one.
+            let hold = Some(Hold::new(next, LOCK, 0, NONE, true));
+            marks.release_bare(next, LOCK, hold, |_, _| true).unwrap().done();
+            assert_eq!((one.head.load(Relaxed), next.head.load(Relaxed)), (0, 1));
+        });
+    }
 
     #[test]
     fn the_loader_is_asked() {
@@ -212,8 +243,8 @@ mod tests {
     #[test]
     fn what_is_loaded_later_is_written_down() {
         in_its_own_process("hooks::process::tests::what_is_loaded_later_is_written_down", |directory| {
-            let options = crate::RecordOptions::of_environment().expect("the environment asks");
-            assert!(crate::start(&options, "a lock", crate::Sleep::AtOnce, crate::Source::Program));
+            let options = RecordOptions::of_environment().expect("the environment asks");
+            assert!(start(&options, "a lock", Sleep::AtOnce, Source::Program));
             let mut image = Image::new(&[]);
             assert_eq!(look(put(&mut image)), AddressLookup::Known);
             let file = directory.read_dir().unwrap().next().unwrap().unwrap().path();

@@ -13,7 +13,7 @@
 use super::lock_order;
 use super::mutex::PendingRelease;
 use super::wait::Wait;
-use crate::charging::Marks;
+use crate::charging::{Marks, still};
 use crate::layout::{Lock, NONE, event, kind};
 use crate::store::{Recording, current, locks};
 use crate::thread::{Hold, between, own};
@@ -99,11 +99,11 @@ impl Marks {
         recording.note_lock();
         let holds = &own().holds;
         // Before what was not its own is charged: of what follows, it may be charged all.
-        let hold = Hold::new(address, 0, NONE, false);
+        let hold = Hold::new(recording, address, 0, NONE, false);
         if was_free {
             self.found_bare(recording, address);
             // Nobody had it, so what is remembered was ended by another thread.
-            while holds.take(address).is_some() {}
+            while holds.take(Some(recording), address).is_some() {}
         }
         let is_timed = holds.count(recording);
         let is_looked_at = is_timed || lock_order::tells_order();
@@ -133,7 +133,7 @@ impl Marks {
     #[inline(never)]
     fn release_read_with_a_look(&self, address: u64, is_alone: bool) -> Option<PendingRelease> {
         let recording = current()?;
-        let hold = own().holds.take(address);
+        let hold = own().holds.take(Some(recording), address);
         if lock_order::tells_order() {
             lock_order::released(recording, address, NONE);
         }
@@ -160,7 +160,7 @@ impl Wait<'_> {
             return;
         }
         let Some(recording) = self.recording() else { return };
-        let hold = Hold::new(address, 0, NONE, false);
+        let hold = Hold::new(recording, address, 0, NONE, false);
         self.write_down(recording, has_it);
         if has_it {
             recording.note_lock();
@@ -175,7 +175,7 @@ impl Wait<'_> {
 impl PendingRelease {
     /// Of a lock that many may have, held in that way.
     fn with(mut self, access: Access) -> Self {
-        if let Some(recording) = current() {
+        if let Some(recording) = still(self.recording) {
             note(recording, self.number);
         }
         self.flag = access.flag();

@@ -4,7 +4,7 @@
 //! That is time lost if the thread has locked nothing else meanwhile, and if it slept, or tried again at once: else it did
 //! something else instead. The thread that has the mutex says at its unlock that it had it.
 
-use crate::charging::{Marks, Tag, recording_number};
+use crate::charging::{Marks, Tag};
 use crate::layout::{Lock, event};
 use crate::store::ring::{Sample, push};
 use crate::store::{Recording, current};
@@ -43,7 +43,7 @@ impl Marks {
         // The next one ends this one.
         let (next, left) = (own().tries.replace(1), own().holds.left());
         let (at, ran) = (now_ns(), ran_ns());
-        own().tried.set(Try { address, lock, stack, recording: recording_number(), next, left, at, ran });
+        own().tried.set(Try { address, lock, stack, recording: recording.number, next, left, at, ran });
     }
 
     /// Has the thread that has the mutex tell of itself, unless that is looked at anyway.
@@ -75,7 +75,7 @@ pub(super) fn has_another() {
 /// The try that was looked at last is over, as the calling thread tries to lock that mutex again, or has it.
 fn ends(recording: &Recording, address: u64) {
     let last = own().tried.replace(Try::NONE);
-    if last.address == 0 || last.recording != recording_number() {
+    if last.address == 0 || last.recording != recording.number {
         return;
     }
     own().tries.set(last.next);

@@ -2,7 +2,7 @@
 
 use crate::charging::budget::WAITS;
 use crate::charging::instants::Count;
-use crate::charging::{Marks, SLEEP_NS, Tag, is_exact, recording_number, still, tells};
+use crate::charging::{Marks, SLEEP_NS, Tag, is_exact, still, tells};
 use crate::counts;
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};
@@ -52,9 +52,8 @@ impl Marks {
         let (number, lock, before, from, count) = self.count_in(recording, address)?;
         let (stack, slot, outer) = (Cell::new(NONE), Cell::new(waiters::NOWHERE), Cell::new(ptr::null()));
         let threshold = Threshold::draw(WAITS.at(from));
-        let in_recording = recording_number();
         let wait =
-            Wait { marks: self, lock, number, recording: in_recording, from, threshold, flag: 0, stack, slot, outer };
+            Wait { marks: self, lock, number, recording: recording.number, from, threshold, flag: 0, stack, slot, outer };
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
         self.ask(lock, from, count, waiting::number(before) == 0);
         if sleeps_now {

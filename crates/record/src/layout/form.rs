@@ -9,7 +9,7 @@ use std::format;
 use std::string::String;
 
 /// The version, and what [`form`] comes to in it.
-const KNOWN: (u8, u64) = (0x0b, 0xd99c_578b_c017_7616);
+const KNOWN: (u8, u64) = (0x0c, 0xc5cc_bd3f_cb7c_dba5);
 
 /// Where each field of these begins, and how many bytes it has. A struct with a field that is not named here does not compile.
 macro_rules! fields {
@@ -41,7 +41,7 @@ fn form() -> String {
         Header {
             magic length pid parent started_realtime_ns started_ns rate lock program modules locks index stacks names waiters
             named nestings ring head tail dropped_samples dropped_stacks dropped_locks dropped_names dropped_nestings
-            has_exited has_locked source most_waiters has_names epoch taken wants_places inside
+            has_exited has_locked source number most_waiters has_names epoch taken wants_places inside
         }
         Part { start room }
         Module { is_complete build_id_length start end bias build_id path stamp }

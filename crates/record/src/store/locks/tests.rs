@@ -172,7 +172,7 @@ fn the_end_of_a_wait_is_a_use() {
     let (_alone, one) = one();
     let marks = Marks::new();
     let prepare = || {
-        marks.tag.store(1 << Tag::NUMBER_AT | generation(), Relaxed);
+        marks.tag.store(1 << Tag::NUMBER_AT | generation(one.0), Relaxed);
         one.prepare(true);
         one.is_epoch(1);
     };
