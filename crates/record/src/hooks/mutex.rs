@@ -3,9 +3,7 @@
 use super::{destroyed, lock_order, tries};
 use crate::charging::budget::{PERIOD, WAITS};
 use crate::charging::instants::{ChargedTo, Count, calibrate, stamp};
-use crate::charging::{
-    Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record, still,
-};
+use crate::charging::{Charge, LONG_NS, MOST_LOCKS, Marks, Tag, charge, generation, is_exact, record, still};
 use crate::counts::{self, Held, ToTell};
 use crate::layout::{Lock, NONE, event, waiting};
 use crate::store::ring::{Sample, push};

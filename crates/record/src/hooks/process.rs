@@ -171,11 +171,11 @@ pub fn exit() {
 
 #[cfg(test)]
 mod tests {
+    use crate::charging::Marks;
+    use crate::layout::NONE;
     use crate::modules::elf::tests::Image;
     use crate::modules::tests::{is_known, put};
     use crate::modules::{AddressLookup, look};
-    use crate::charging::Marks;
-    use crate::layout::NONE;
     use crate::store::{self, current};
     use crate::testing::in_its_own_process;
     use crate::thread::Hold;

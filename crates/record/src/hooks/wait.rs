@@ -52,8 +52,18 @@ impl Marks {
         let (number, lock, before, from, count) = self.count_in(recording, address)?;
         let (stack, slot, outer) = (Cell::new(NONE), Cell::new(waiters::NOWHERE), Cell::new(ptr::null()));
         let threshold = Threshold::draw(WAITS.at(from));
-        let wait =
-            Wait { marks: self, lock, number, recording: recording.number, from, threshold, flag: 0, stack, slot, outer };
+        let wait = Wait {
+            marks: self,
+            lock,
+            number,
+            recording: recording.number,
+            from,
+            threshold,
+            flag: 0,
+            stack,
+            slot,
+            outer,
+        };
         lock.most_waiting.fetch_max(waiting::number(before) as u32 + 1, Relaxed);
         self.ask(lock, from, count, waiting::number(before) == 0);
         if sleeps_now {
