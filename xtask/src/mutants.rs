@@ -224,7 +224,10 @@ mod tests {
 
     /// Whether a package has a module or a function that begins so; of a path, where its first module is.
     fn has_test(root: &Path, package: &str, name: &str) -> bool {
-        let directory = if package == conformance() { "proof/conformance" } else { "crates/record" };
+        let directory = match package.strip_prefix("ondeck-") {
+            Some(published) if package != conformance() => &format!("crates/{published}"),
+            _ => "proof/conformance",
+        };
         let (module, last) = name
             .split_once("::")
             .map_or(("", name), |(module, rest)| (module, rest.rsplit("::").next().unwrap_or_default()));

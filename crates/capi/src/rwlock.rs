@@ -21,7 +21,7 @@ impl RwLock {
     #[inline(always)]
     fn expect_read(&self, message: &str) {
         // Beside a writer, readers that have just come are counted for a moment.
-        if self.0.is_taken_for_writing() || !self.0.is_taken() {
+        if self.0.is_surely_unread() {
             misused(message);
         }
     }
@@ -63,6 +63,8 @@ extern "C" fn ondeck_rwlock_destroy(lock: &RwLock) -> c_int {
     if !lock.0.is_at_rest() {
         return EBUSY;
     }
+    // SAFETY: the caller destroys it.
+    unsafe { lock.0.retire() };
     destroyed((&raw const *lock) as u64);
     OK
 }

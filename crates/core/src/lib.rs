@@ -55,7 +55,8 @@ pub use ondeck::RawOndeck;
 #[doc(hidden)]
 pub use platform::kernel;
 pub use platform::{
-    Atomic, AtomicPointer, Busy, Hardware, Platform, RunState, StaticPlatform, Step, ThreadId, Token, WaitEnd,
+    Atomic, AtomicPointer, Busy, CoreCounters, Counted, Hardware, Platform, RunState, StaticPlatform, Step, ThreadId,
+    Token, WaitEnd,
 };
 pub use raw::{NotHeld, RawLock, RawMonitor, RawTimedLock};
 pub use rwlock::RawOndeckRwLock;

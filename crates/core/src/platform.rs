@@ -87,6 +87,7 @@ macro_rules! as_on_hardware {
 }
 
 mod atomic;
+pub(crate) mod counters;
 mod hardware;
 /// For the recorder and the preloaded library.
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
@@ -95,6 +96,7 @@ pub mod kernel;
 mod token;
 
 pub use atomic::{Atomic, AtomicPointer};
+pub use counters::{CoreCounters, Counted};
 pub use hardware::Hardware;
 pub use token::Token;
 

@@ -8,23 +8,29 @@
 //! A reader that finds the lock closed is counted among those that wait. The writer that leaves *admits* them all by the
 //! write that takes its own flag away. So the next writer waits for them, and they wait for no second one.
 //!
+//! A lock that is mostly read becomes *spread*: readers count themselves by core, and write nothing that others read. A
+//! writer makes it *compact* again. All of that is in `spread.rs`.
+//!
 //! # Lineage
 //! Phase-fair locks (Brandenburg and Anderson 2010): readers and writers take turns, all readers that wait in one. The flag that
 //! holds readers back, and a mutex among writers: Linux' rw_semaphore and percpu-rwsem, Go's sync.RWMutex. Upgradable reads as
-//! parking_lot has them. Left out: tickets, since writers have a mutex for that.
+//! parking_lot has them. Left out: tickets, since writers have a mutex for that. For counters by core see `spread.rs`.
 //!
 //! # State word
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0-31 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
-//! | 32-55 | active | readers that are in, or have not looked yet | enter, admit, let_in | exit, turn_away |
-//! | 56 | WRITER | a writer is in | claim, seize | admit |
-//! | 57 | WANTED | who has the turn waits for others to leave; new readers wait | close | seize, reserve, reopen |
-//! | 58 | UPGRADABLE | one of the readers may become a writer | reserve | unreserve, seize |
-//! | 59 | UPGRADES | and it waits for the others | close | seize, reopen |
-//! | 60 | ASLEEP | somebody may sleep on the word | doze | whoever wakes all |
-//! | 61 | phase | turns with each admission | admit | admit |
+//! | 0-21 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
+//! | 22-31 | counter | the counter of a spread lock, 0 of a compact one | spread, admit | fold |
+//! | 32-51 | active | readers that are in, or have not looked yet; of a spread lock, see there | enter, admit, let_in | exit, turn_away |
+//! | 52 | WRITER | a writer is in | claim, seize | admit |
+//! | 53 | WANTED | who has the turn waits for others to leave; new readers wait | close | seize, reserve, reopen |
+//! | 54 | UPGRADABLE | one of the readers may become a writer | reserve | unreserve, seize |
+//! | 55 | UPGRADES | and it waits for the others | close | seize, reopen |
+//! | 56 | ASLEEP | somebody may sleep on the word | doze | whoever wakes all |
+//! | 57 | phase | turns with each admission | admit | admit |
+//! | 58-59 | heat | whether a counter pays | warm, spread, fold | claim, seize, admit |
+//! | 60-63 | entered | counts readers that come | enter | nobody: it wraps |
 //!
 //! Beside it the turn: a flagship, held by at most one who waits to write or to read upgradably, and by nobody who is in.
 //!
@@ -32,7 +38,8 @@
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
-//! | enter | active + 1; in if not closed | reader | fetch-add, Acquire |
+//! | count | nothing; its core's part of the counter + 1 or - 1 if spread and not closed | reader | sequence: load, Acquire; store, Release |
+//! | enter | active + 1, entered + 1; in if not closed | reader | fetch-add, Acquire |
 //! | turn_away | active - 1, waiting + 1; or in, if open meanwhile | reader | CAS; load, Acquire |
 //! | let_in | waiting - 1, active + 1, if not closed | waiting reader | CAS, Acquire |
 //! | leave | waiting - 1 | waiting reader past its deadline | CAS |
@@ -45,9 +52,14 @@
 //! | reopen | WANTED or UPGRADES off | who has set it: past its deadline, or to read upgradably once no writer is in | CAS |
 //! | admit | WRITER off, active + waiting, waiting = 0, phase | writer; also active + 1 to go on as a reader | CAS, Release |
 //! | doze | ASLEEP, then sleep while the upper half is the same | who waits | CAS |
+//! | warm | heat + 1 | reader | CAS |
+//! | spread | a counter, active + 393,216 | reader | CAS, Release |
+//! | expel | nothing; nobody is about to count from then on | who has closed it | system call |
+//! | fold | no counter, active as it is; load of the counter before | who has closed it | load, Acquire; CAS, Acquire |
+//! | balance | active + n or - n, and the counter - n or + n | reader | fetch-add; fetch-sub, Release |
 //!
 //! # Invariants
-//! - I1 A writer is alone. WRITER is set by writes that compare active with 0. From then on whoever adds to active sees WRITER
+//! - I1 A writer is alone. WRITER is set by writes that compare active with 0, of a compact lock. From then on whoever adds to active sees WRITER
 //!   in the answer, and is turned away. Until then it is counted, and keeps the next writer waiting; that is all. asserted:
 //!   `admit`; checked by: conformance `all_roles`.
 //! - I2 A waiting reader knows by one bit whether it was admitted. The phase turns only as a writer leaves; that writer came in
@@ -62,11 +74,15 @@
 //! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away.
 //!   An upgrade does not wait for who has the turn: that one needs all readers gone, and the upgradable one is a reader.
 //!   asserted: `unreserve`; checked by: test `upgrades`.
+//! - I5 A spread lock has no writer, and as many readers as active, less 393,216, and its counter say together. asserted: cannot be,
+//!   as a sum over cores takes time; checked by: test `a_writer_folds_it_and_finds_all_readers`, and conformance `all_roles`.
 //!
 //! # Orderings
 //! - E1 `admit` -> `enter`, `turn_away`, `let_in`, `claim`, `seize`, `reserve`, and the look of an admitted reader: what the
 //!   writer wrote.
-//! - E2 `exit`, `unreserve` -> `claim`, `seize`: what the readers have read, so that a writer does not change it before.
+//! - E2 `exit`, `unreserve`, `count`, `balance` -> `claim`, `seize`, `fold`: what the readers have read, so that a writer does
+//!   not change it before.
+//! - E3 `spread`, `admit` -> `count`, `fold`: that the counter was zero.
 //!
 //! All writes to the word are RMWs, so each is part of the release sequences of those before. What turns a reader away, closes,
 //! reopens or announces a sleeper lets nobody in, so Relaxed is enough.
@@ -81,7 +97,8 @@
 //!   waits for no writer that only waits.
 //!
 //! # Cost
-//! Reader: 2 RMWs. Writer that finds the lock idle: 2 RMWs, on one line. Upgradable reader: 5. 16 bytes. A reader that leaves, and
+//! Reader: 2 RMWs, and none of a spread lock. Writer that finds the lock idle: 2 RMWs, on one line. Upgradable reader: 5. 16
+//! bytes, and 8 on each core while it is spread. A reader that leaves, and
 //! lets a writer in that sleeps, wakes all who sleep, as they sleep on one word. It does not take ASLEEP away, so the
 //! writer may wake nobody once more.
 //!
@@ -89,19 +106,22 @@
 //! No. The write that lets the next one in is the last touch; a wake goes by the address.
 //!
 //! # Limits
-//! 8,388,608 readers at once, or so many holds of forgotten guards. The next one panics.
+//! 524,288 readers at once, or so many holds of forgotten guards. The next one panics; of a spread lock, the next writer does.
 //! The holder's core is not known, so nobody lends it a priority. A thread that ends in its sleep leaves the lock closed.
 
 mod pace;
+mod spread;
 mod state;
+mod upgradable;
 mod wants;
 
 use crate::ondeck::{Balanced, Policy, RawOndeck};
-use crate::{Atomic, Platform, RawLock, RawTimedLock, StaticPlatform, Step};
+use crate::{Atomic, CoreCounters, Counted, Platform, RawLock, RawTimedLock, StaticPlatform, Step};
 use core::fmt;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use pace::Pace;
-use state::{ASLEEP, CLOSED, MOST_ACTIVE, ONE_ACTIVE, State, UPGRADABLE, WANTED, WRITER};
+use spread::give_back;
+use state::{ASLEEP, CLOSED, MOST_ACTIVE, ONE_ACTIVE, ONE_COMES, State, UPGRADABLE, WRITER};
 use wants::Want;
 
 const ENTER: Step = step("enter");
@@ -117,6 +137,12 @@ const UNRESERVE: Step = step("unreserve");
 const REOPEN: Step = step("reopen");
 const ADMIT: Step = step("admit");
 const DOZE: Step = step("doze");
+const COUNT: Step = step("count");
+const WARM: Step = step("warm");
+const SPREAD: Step = step("spread");
+const EXPEL: Step = step("expel");
+const FOLD: Step = step("fold");
+const BALANCE: Step = step("balance");
 
 const fn step(name: &'static str) -> Step {
     Step { lock: "rwlock", name }
@@ -125,9 +151,12 @@ const fn step(name: &'static str) -> Step {
 /// How long a reader waits awake, and whoever has been woken: about what it costs to sleep and be woken.
 const READER_AWAKE_NS: u32 = 5_000;
 
+/// The same beside a writer that makes a spread lock compact: an expulsion, and the section.
+const AWAKE_IN_FOLD_NS: u32 = 30_000;
+
 /// A lock for many readers or one writer: see the head of this file.
 #[repr(C)]
-pub struct RawOndeckRwLock<P: Platform, T: Policy = Balanced> {
+pub struct RawOndeckRwLock<P: CoreCounters, T: Policy = Balanced> {
     word: P::U64,
     /// Held by whoever waits to write, one at a time.
     turn: RawOndeck<P, T>,
@@ -135,12 +164,12 @@ pub struct RawOndeckRwLock<P: Platform, T: Policy = Balanced> {
 
 const _: () = assert!(size_of::<RawOndeckRwLock<crate::Hardware>>() == 16);
 
-impl<P: StaticPlatform, T: Policy> RawOndeckRwLock<P, T> {
+impl<P: StaticPlatform + CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// A free lock, for statics.
     pub const INIT: Self = RawOndeckRwLock { word: P::U64_ZERO, turn: RawOndeck::INIT };
 }
 
-impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
+impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// A free lock.
     pub fn new() -> Self {
         RawOndeckRwLock { word: P::U64::new(0), turn: RawOndeck::new() }
@@ -151,9 +180,12 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
     /// Acquires the lock for reading. Waits while a writer has it or waits for it.
     ///
     /// # Panics
-    /// If 8,388,608 readers have the lock.
+    /// If 524,288 readers have the lock.
     #[inline]
     pub fn read(&self) {
+        if self.counts(Counted::ENTER) {
+            return;
+        }
         let before = self.enter();
         if before.has(CLOSED) {
             self.read_slow(before, CLOSED, None);
@@ -166,6 +198,9 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
     /// As [`read`](Self::read).
     #[inline]
     pub fn read_recursive(&self) {
+        if self.counts(Counted::ENTER) {
+            return;
+        }
         let before = self.enter();
         if before.has(WRITER) {
             self.read_slow(before, WRITER, None);
@@ -212,6 +247,9 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
     /// The calling thread has it for reading, and not upgradably.
     #[inline]
     pub unsafe fn release_read(&self) {
+        if self.leaves_by_counter() {
+            return;
+        }
         let word: *const P::U64 = &self.word;
         P::step(EXIT);
         let after = State(self.word.fetch_sub(ONE_ACTIVE, Release)).one_reader_less(); // E2
@@ -223,10 +261,11 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
     #[inline(always)]
     fn enter(&self) -> State {
         P::step(ENTER);
-        let before = State(self.word.fetch_add(ONE_ACTIVE, Acquire)); // E1
+        let before = State(self.word.fetch_add(ONE_COMES, Acquire)); // E1
         if before.n_active() >= MOST_ACTIVE {
             self.too_many();
         }
+        self.heat(before);
         before
     }
 
@@ -243,24 +282,35 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
     }
 
     #[cold]
-    fn too_many(&self) -> ! {
+    fn too_many(&self) {
+        while self.load().is_spread() {
+            if self.load().n_active() < MOST_ACTIVE {
+                return;
+            }
+            self.balance();
+        }
         // SAFETY: counted just now.
         unsafe { self.release_read() };
         refuse_more()
     }
 
     fn try_enter(&self, blocked: u64) -> bool {
+        if self.counts(Counted::ENTER) {
+            return true;
+        }
         loop {
             let state = self.load();
             if state.has(blocked) {
                 return false;
             }
             if state.n_active() >= MOST_ACTIVE {
-                refuse_more();
+                self.has_room_or_refuses();
+                continue;
             }
             P::step(ENTER);
             // E1
             if self.cas(state, state.one_reader_more(), Acquire) {
+                self.heat(state);
                 return true;
             }
         }
@@ -271,7 +321,7 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
     #[inline(never)]
     fn read_slow(&self, before: State, blocked: u64, deadline: Option<u64>) -> bool {
         let Some(phase) = self.turn_away(before, blocked) else { return true };
-        let mut pace = Pace::<P>::new(READER_AWAKE_NS);
+        let mut pace = Pace::<P>::new(if before.is_spread() { AWAKE_IN_FOLD_NS } else { READER_AWAKE_NS });
         loop {
             let state = State(self.word.load(Acquire)); // E1
             if state.phase() != phase {
@@ -329,10 +379,11 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
     pub fn try_write(&self) -> bool {
         let state = self.load();
         if !state.is_idle() {
-            return false;
+            // Nobody may read a spread lock, which only who has the turn can tell.
+            return state.is_spread() && self.write_slow(Want::Write, Some(PAST));
         }
         P::step(CLAIM);
-        self.cas(state, state.with(WRITER), Acquire) // E1, E2
+        self.cas(state, state.cooled().with(WRITER), Acquire) // E1, E2
     }
 
     /// Releases the lock. Readers that wait have it then.
@@ -365,11 +416,15 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
         loop {
             let state = self.load();
             debug_assert!(state.has(WRITER), "I1: released by a writer");
+            let counter = self.counter_for(state);
             P::step(ADMIT);
-            // E1
-            if self.change_and_wake(state, go_on(state.admitting()), Release, |_| true) {
+            let next = go_on(state.admitting());
+            let next = counter.map_or(next, |counter| next.spread(counter.get()));
+            // E1, E3
+            if self.change_and_wake(state, next, Release, |_| true) {
                 return;
             }
+            give_back::<P>(counter);
         }
     }
 
@@ -381,126 +436,9 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
             Some(deadline_ns) if !self.turn.try_acquire_until(deadline_ns) => return false,
             Some(_) => {}
         }
-        let has_it = self.wait_for(want, deadline);
-        // SAFETY: acquired above.
-        unsafe { self.turn.release() };
-        has_it
-    }
-
-    // -- Upgradable readers -------------------------------------------------------------------------------------------
-
-    /// Acquires the lock for reading, as the one reader that may become a writer. Waits while a writer or another such
-    /// reader has it.
-    ///
-    /// # Panics
-    /// As [`read`](Self::read).
-    pub fn read_upgradable(&self) {
-        self.assert_room();
-        self.write_slow(Want::Reserve, None);
-    }
-
-    /// As [`read_upgradable`](Self::read_upgradable), with a deadline.
-    ///
-    /// # Panics
-    /// As [`read`](Self::read).
-    pub fn read_upgradable_until(&self, deadline_ns: u64) -> bool {
-        self.assert_room();
-        self.write_slow(Want::Reserve, Some(deadline_ns))
-    }
-
-    /// Acquires the lock for reading upgradably if no writer has it or waits for it, and no other such reader. Never waits.
-    pub fn try_read_upgradable(&self) -> bool {
-        if self.load().has(CLOSED | UPGRADABLE) || !self.turn.try_acquire() {
-            return false;
-        }
-        let is_in = self.reserve_at_once();
-        // SAFETY: acquired above.
-        unsafe { self.turn.release() };
-        is_in
-    }
-
-    /// With the turn, so that nobody who waits there is passed by.
-    fn reserve_at_once(&self) -> bool {
-        loop {
-            let state = self.load();
-            if state.has(CLOSED | UPGRADABLE) || state.n_active() >= MOST_ACTIVE {
-                return false;
-            }
-            P::step(RESERVE);
-            // E1
-            if self.cas(state, state.one_reader_more().with(UPGRADABLE), Acquire) {
-                return true;
-            }
-        }
-    }
-
-    /// Releases the lock.
-    ///
-    /// # Safety
-    /// The calling thread has it for reading upgradably.
-    pub unsafe fn release_upgradable(&self) {
-        self.unreserve(State::one_reader_less);
-    }
-
-    /// Goes on as a reader like others.
-    ///
-    /// # Safety
-    /// The calling thread has the lock for reading upgradably.
-    pub unsafe fn downgrade_upgradable(&self) {
-        self.unreserve(|state| state);
-    }
-
-    /// Becomes the writer. Waits until the other readers are gone.
-    ///
-    /// # Safety
-    /// The calling thread has the lock for reading upgradably.
-    pub unsafe fn upgrade(&self) {
-        self.wait_for(Want::Upgrade, None);
-    }
-
-    /// As [`upgrade`](Self::upgrade), until the platform's clock has reached `deadline_ns`. If false, the caller is the upgradable
-    /// reader still.
-    ///
-    /// # Safety
-    /// The calling thread has the lock for reading upgradably.
-    pub unsafe fn upgrade_until(&self, deadline_ns: u64) -> bool {
-        self.wait_for(Want::Upgrade, Some(deadline_ns))
-    }
-
-    /// Becomes the writer if there is no other reader. Never waits. If false, the caller is the upgradable reader still.
-    ///
-    /// # Safety
-    /// The calling thread has the lock for reading upgradably.
-    pub unsafe fn try_upgrade(&self) -> bool {
-        loop {
-            let state = self.load();
-            let Some(next) = Want::Upgrade.taken(state) else { return false };
-            P::step(SEIZE);
-            // E1, E2
-            if self.cas(state, next, Acquire) {
-                return true;
-            }
-        }
-    }
-
-    /// Before the turn is taken: who comes in meanwhile finds room in the other half of the field.
-    fn assert_room(&self) {
-        if self.load().n_active() >= MOST_ACTIVE {
-            refuse_more();
-        }
-    }
-
-    fn unreserve(&self, go_on: impl Fn(State) -> State) {
-        loop {
-            let state = self.load();
-            debug_assert!(state.has(UPGRADABLE), "I4: released by the upgradable reader");
-            P::step(UNRESERVE);
-            let next = go_on(state).without(UPGRADABLE);
-            // E2. Readers that a writer holds up go on waiting for that one.
-            if self.change_and_wake(state, next, Release, |to| !to.has(WANTED) || to.lets_a_writer_in()) {
-                return;
-            }
-        }
+        // Also if there are too many readers, which is told by a panic.
+        let _turn = Turn(&self.turn);
+        self.wait_for(want, deadline)
     }
 
     /// Changes the word, and wakes all if somebody may sleep and the new state is one that may end a wait. The lock may be gone
@@ -531,7 +469,13 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
     /// Whether somebody has the lock; stale at once.
     pub fn is_taken(&self) -> bool {
         let state = self.load();
-        state.has(WRITER) || state.n_active() > 0
+        state.has(WRITER) || self.n_readers() > 0
+    }
+
+    /// Whether it is known, without a look at the counters, that nobody reads; stale at once.
+    pub fn is_surely_unread(&self) -> bool {
+        let state = self.load();
+        state.has(WRITER) || !state.is_spread() && state.n_active() == 0
     }
 
     /// Whether somebody has the lock for writing; stale at once.
@@ -541,9 +485,24 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
 
     /// Whether nobody has the lock or waits for it, and nobody's turn it is: true after the last release.
     pub fn is_at_rest(&self) -> bool {
-        self.load().is_idle() && self.turn.is_at_rest()
+        let state = self.load();
+        let is_unread = || !state.has(CLOSED) && state.n_waiting() == 0 && self.n_readers() == 0;
+        (state.is_idle() || state.is_spread() && is_unread()) && self.turn.is_at_rest()
     }
 }
+
+/// Releases the turn as it goes.
+struct Turn<'a, P: Platform, T: Policy>(&'a RawOndeck<P, T>);
+
+impl<P: Platform, T: Policy> Drop for Turn<'_, P, T> {
+    fn drop(&mut self) {
+        // SAFETY: who makes it has the turn.
+        unsafe { self.0.release() };
+    }
+}
+
+/// A deadline that has passed.
+const PAST: u64 = 0;
 
 #[cold]
 fn refuse_more() -> ! {
@@ -560,17 +519,17 @@ fn is_past<P: Platform>(deadline: Option<u64>) -> bool {
     deadline.is_some_and(|deadline_ns| P::now_ns() >= deadline_ns)
 }
 
-impl<P: Platform, T: Policy> Default for RawOndeckRwLock<P, T> {
+impl<P: CoreCounters, T: Policy> Default for RawOndeckRwLock<P, T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<P: Platform, T: Policy> fmt::Debug for RawOndeckRwLock<P, T> {
+impl<P: CoreCounters, T: Policy> fmt::Debug for RawOndeckRwLock<P, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.load();
         f.debug_struct("RawOndeckRwLock")
-            .field("n_readers", &state.n_active())
+            .field("n_readers", &self.n_readers())
             .field("has_writer", &state.has(WRITER))
             .field("n_waiting_readers", &state.n_waiting())
             .finish()

@@ -40,7 +40,7 @@ type RawRwLock = RawOndeckRwLock<Hardware>;
 /// the lock in the order of a [`Mutex`](crate::Mutex), which is not first come, first served.
 ///
 /// # Panics
-/// A lock can have 8,388,608 readers at once. The next one panics, and the lock stays as it was. Guards that you forget
+/// A lock can have 524,288 readers at once. The next one panics, and the lock stays as it was. Guards that you forget
 /// count too. A panic while a guard is alive releases the lock and does not poison it.
 ///
 /// # Example
@@ -97,7 +97,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Use [`read_recursive`](RwLock::read_recursive) there.
     ///
     /// # Panics
-    /// If the lock has 8,388,608 readers.
+    /// If the lock has 524,288 readers.
     ///
     /// # Example
     /// ```

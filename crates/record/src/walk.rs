@@ -20,7 +20,8 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use framehop::{CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder};
-use ondeck_core::{Hardware, Platform as _, kernel};
+use ondeck_core::kernel::can_read;
+use ondeck_core::{Hardware, Platform as _};
 
 type Cache = CacheNative<MustNotAllocateDuringUnwind>;
 
@@ -303,16 +304,6 @@ impl Drop for Stack {
         let is_one = from <= self.to && self.from <= to;
         own().stack.set(if is_one { (from.min(self.from), to.max(self.to)) } else { (self.from, self.to) });
     }
-}
-
-/// Whether the page at an address can be read. The kernel reads a signal mask from there before it finds that what it is
-/// asked to do with it is no request.
-fn can_read(address: u64) -> bool {
-    const NO_REQUEST: usize = u32::MAX as usize;
-    // SAFETY: fails, one way or the other.
-    let answer = unsafe { kernel::call(libc::SYS_rt_sigprocmask, [NO_REQUEST, address as usize, 0, 8]) };
-    debug_assert!(answer.is_err());
-    answer == Err(libc::EINVAL)
 }
 
 #[cfg(test)]

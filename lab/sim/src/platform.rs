@@ -4,7 +4,7 @@ use crate::atomics::{SimPtr, SimU32, SimU64};
 use crate::engine::EngineHandle;
 use crate::machine::CoreKind;
 use crate::timeline::{Mark, ThreadEvent};
-use ondeck_core::{Platform, RunState, Step, ThreadId, WaitEnd};
+use ondeck_core::{CoreCounters, Platform, RunState, Step, ThreadId, WaitEnd};
 use std::num::NonZeroU32;
 
 /// The simulated machine that is running on the calling thread of the system.
@@ -21,6 +21,8 @@ pub struct Thread(u32);
 pub(crate) const PS_PER_NS: u64 = 1000;
 /// Work is looked at anew this often where a sibling may slow it down.
 const LOOK_PS: u64 = 5_000_000;
+
+impl CoreCounters for Simulated {}
 
 impl Platform for Simulated {
     type U32 = SimU32;

@@ -1,6 +1,6 @@
 //! What a property needs of the harness it is run in, besides the lock's platform.
 
-use ondeck_core::Platform;
+use ondeck_core::CoreCounters;
 
 /// What one thread of a property does.
 pub type Job = Box<dyn FnOnce() + Send>;
@@ -12,7 +12,7 @@ pub struct EndInSleep;
 /// A place where locks can be run and watched.
 pub trait Harness: 'static {
     /// The platform that locks have here.
-    type Platform: Platform;
+    type Platform: CoreCounters;
     /// Data that only the lock protects.
     type Cell: CheckedCell;
 

@@ -18,7 +18,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
 use core::sync::atomic::Ordering;
-use ondeck_core::{Atomic, Platform, RunState, Step, ThreadId, WaitEnd};
+use ondeck_core::{Atomic, CoreCounters, Counted, Platform, RunState, Step, ThreadId, WaitEnd};
 
 /// How many bits to take from the counter of the flagship's word to leave it two of its ten.
 pub const TWO_BITS: u32 = 8;
@@ -94,14 +94,44 @@ impl<A: Atomic<u64>, const CUT: u32> Atomic<u64> for Word<A, CUT> {
         let counted = value & 1 << COUNT_SHIFT;
         shown::<CUT>(self.0.fetch_add((value ^ counted).wrapping_add(counted << CUT), order))
     }
-    fn fetch_sub(&self, _value: u64, _order: Ordering) -> u64 {
-        unreachable!("no word with a counter is subtracted from")
+    fn fetch_sub(&self, value: u64, order: Ordering) -> u64 {
+        assert_eq!(CUT, 0, "no word with a counter is subtracted from");
+        self.0.fetch_sub(value, order)
     }
     fn fetch_and(&self, value: u64, order: Ordering) -> u64 {
         shown::<CUT>(self.0.fetch_and(value, order))
     }
     fn fetch_or(&self, value: u64, order: Ordering) -> u64 {
         shown::<CUT>(self.0.fetch_or(kept::<CUT>(value), order))
+    }
+}
+
+/// Where it can expel, a lock may have a counter by core, which is worth it now and then.
+impl<P: Platform, const CUT: u32, const CAN_EXPEL: bool> CoreCounters for NarrowCounter<P, CUT, CAN_EXPEL> {
+    const MAY_COUNT: bool = CAN_EXPEL;
+
+    fn take_counter() -> Option<NonZeroU32> {
+        sequences::take_counter::<Self>()
+    }
+
+    unsafe fn give_counter(_counter: u32) {
+        sequences::give_counter();
+    }
+
+    unsafe fn count_unless_expelled(word: &Self::U64, closed: u64, amount: u64) -> bool {
+        sequences::look_and_count::<Self>(word, closed, amount)
+    }
+
+    fn expel_counts() {
+        sequences::expel::<Self>();
+    }
+
+    fn counted(_counter: u32) -> Counted {
+        sequences::counted::<Self>()
+    }
+
+    fn was_worth_it(_counted: Counted) -> bool {
+        P::ticks() % 2 == 0
     }
 }
 

@@ -4,16 +4,16 @@
 use crate::harness::{CheckedCell, Harness, Job};
 use crate::no_yields::NoYields;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use ondeck_core::RawOndeckRwLock;
-use ondeck_lineage::{Entry, Platform, RawLock, RawTimedLock};
+use ondeck_core::{CoreCounters, RawOndeckRwLock};
+use ondeck_lineage::{Entry, RawLock, RawTimedLock};
 use std::sync::Arc;
 
 type Lock<P> = RawOndeckRwLock<P, NoYields>;
 
 /// The lock as a mutex.
-pub struct Writers<P: Platform>(Lock<P>);
+pub struct Writers<P: CoreCounters>(Lock<P>);
 
-impl<P: Platform> RawLock for Writers<P> {
+impl<P: CoreCounters> RawLock for Writers<P> {
     type Platform = P;
     const ENTRY: Entry = Entry { name: "rwlock", bytes: 16, ..ondeck_core::ondeck::ENTRY };
 
@@ -39,7 +39,7 @@ impl<P: Platform> RawLock for Writers<P> {
     }
 }
 
-impl<P: Platform> RawTimedLock for Writers<P> {
+impl<P: CoreCounters> RawTimedLock for Writers<P> {
     fn try_acquire_until(&self, deadline_ns: u64) -> bool {
         self.0.write_until(deadline_ns)
     }
@@ -56,6 +56,8 @@ pub enum Role {
     WriteUntil(u64),
     /// Reads.
     Read,
+    /// Has readers count by core, and reads.
+    Spread,
     /// Reads, if it can at once.
     TryRead,
     /// Reads, unless the deadline is past.
@@ -133,6 +135,10 @@ impl<H: Harness> Shared<H> {
         let lock = &self.lock;
         match role {
             Role::Read => lock.read(),
+            Role::Spread => {
+                lock.spread();
+                lock.read();
+            }
             Role::TryRead if lock.try_read() => {}
             Role::ReadUntil(deadline_ns) if lock.read_until(deadline_ns) => {}
             Role::ReadTwice => {
@@ -247,8 +253,19 @@ impl<H: Harness> Reference<H> {
 
 /// The last of these users frees the lock right after its release.
 pub fn freed<H: Harness>(n_readers: usize, n_upgrading: usize) {
+    freed_with::<H>(n_readers, n_upgrading, Lock::new());
+}
+
+/// The same of a lock whose readers count by core at first.
+pub fn freed_spread<H: Harness>(n_readers: usize, n_upgrading: usize) {
+    let lock = Lock::new();
+    assert!(lock.spread(), "there are counters");
+    freed_with::<H>(n_readers, n_upgrading, lock);
+}
+
+fn freed_with<H: Harness>(n_readers: usize, n_upgrading: usize, lock: Lock<H::Platform>) {
     let n_users = n_readers + n_upgrading;
-    let counted = Box::into_raw(Box::new(Counted::<H> { lock: Lock::new(), users: H::Cell::new(n_users as u64) }));
+    let counted = Box::into_raw(Box::new(Counted::<H> { lock, users: H::Cell::new(n_users as u64) }));
     let jobs = (0..n_users).map(|index| {
         let reference = Reference(counted);
         Box::new(move || {

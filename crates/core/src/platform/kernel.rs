@@ -129,6 +129,16 @@ pub fn map_memory(length: usize) -> Option<*mut c_void> {
     place.ok().map(|place| place as *mut c_void)
 }
 
+/// Whether the page at an address can be read. The kernel reads a signal mask from there before it finds that what it is
+/// asked to do with it is no request.
+pub fn can_read(address: u64) -> bool {
+    const NO_REQUEST: usize = u32::MAX as usize;
+    // SAFETY: fails, one way or the other.
+    let answer = unsafe { call(libc::SYS_rt_sigprocmask, [NO_REQUEST, address as usize, 0, 8]) };
+    debug_assert!(answer.is_err());
+    answer == Err(libc::EINVAL)
+}
+
 /// Where the link leads to that `/proc` has for this process: as much as there is room for, and how many bytes.
 pub fn read_link(path: &CStr, room: &mut [u8]) -> usize {
     let here = libc::AT_FDCWD as usize;

@@ -1,27 +1,49 @@
 //! The state word of the reader-writer lock: its fields, and every change of it as a pure function.
 
-/// Readers that wait, in the lower half.
-const WAITING: u64 = (1 << 32) - 1;
+use crate::platform::counters::{COUNTER_BITS, COUNTER_SHIFT};
+
+/// Readers that wait. A process has fewer threads.
+const WAITING: u64 = (1 << COUNTER_SHIFT) - 1;
 const ONE_WAITING: u64 = 1;
+/// The number of the counter of a spread lock.
+const COUNTER: u64 = ((1 << COUNTER_BITS) - 1) << COUNTER_SHIFT;
 const ACTIVE_SHIFT: u32 = 32;
-const ACTIVE_BITS: u32 = 24;
+const ACTIVE_BITS: u32 = 20;
 /// One reader that has the lock, or is about to see that it has not.
 pub(super) const ONE_ACTIVE: u64 = 1 << ACTIVE_SHIFT;
 const ACTIVE: u64 = ((1 << ACTIVE_BITS) - 1) << ACTIVE_SHIFT;
 /// Half of what the field can count: so many may still come before the first of them looks.
 pub(super) const MOST_ACTIVE: u64 = 1 << (ACTIVE_BITS - 1);
+/// Of a spread lock, the field for active readers has so many more: some enter by the counter and leave by the word.
+const SPARE: u64 = LEAST_ACTIVE + (1 << 17);
+/// With fewer than that, a reader of a spread lock does not leave by the word: so many more may be about to.
+pub(super) const LEAST_ACTIVE: u64 = 1 << 18;
 
-pub(super) const WRITER: u64 = 1 << 56;
-pub(super) const WANTED: u64 = 1 << 57;
-pub(super) const UPGRADABLE: u64 = 1 << 58;
-pub(super) const UPGRADES: u64 = 1 << 59;
-pub(super) const ASLEEP: u64 = 1 << 60;
-const PHASE: u64 = 1 << 61;
+pub(super) const WRITER: u64 = 1 << 52;
+pub(super) const WANTED: u64 = 1 << 53;
+pub(super) const UPGRADABLE: u64 = 1 << 54;
+pub(super) const UPGRADES: u64 = 1 << 55;
+pub(super) const ASLEEP: u64 = 1 << 56;
+const PHASE: u64 = 1 << 57;
+/// Whether a counter pays. Of a compact lock: 1 after a read that was looked at, until a writer comes; from 2 on the lock is to be
+/// spread. Of a spread one: 1 if its counter was worth it the last time.
+const HEAT: u64 = 3 << HEAT_SHIFT;
+const HEAT_SHIFT: u32 = 58;
+/// Counts who enters by the word, without end: a carry goes nowhere.
+const ENTERED: u64 = !0 << ENTERED_SHIFT;
+const ENTERED_SHIFT: u32 = 60;
+/// One more active reader, who has come just now.
+pub(super) const ONE_COMES: u64 = ONE_ACTIVE + (1 << ENTERED_SHIFT);
+/// Bits of the count: one in so many is looked at.
+pub(super) const ONE_LOOKED_AT_IN: u32 = 1 << (64 - ENTERED_SHIFT);
 
 /// What a reader waits for to be gone.
 pub(super) const CLOSED: u64 = WRITER | WANTED | UPGRADES;
 
-const _: () = assert!(WAITING & ACTIVE == 0 && ACTIVE & (CLOSED | UPGRADABLE | ASLEEP | PHASE) == 0, "fields overlap");
+const _: () = assert!((WAITING | COUNTER) & ACTIVE == 0 && WAITING & COUNTER == 0, "fields overlap");
+const _: () = assert!(ACTIVE & (CLOSED | UPGRADABLE | ASLEEP | PHASE | HEAT | ENTERED) == 0, "fields overlap");
+const _: () =
+    assert!((CLOSED | UPGRADABLE | ASLEEP | PHASE) & (HEAT | ENTERED) == 0 && HEAT & ENTERED == 0, "fields overlap");
 const _: () =
     assert!((WRITER | ACTIVE | PHASE) >> 32 << 32 == WRITER | ACTIVE | PHASE, "sleepers compare the upper half");
 
@@ -54,12 +76,41 @@ impl State {
         self.0 & PHASE
     }
 
-    /// Whether nobody has the lock or waits for it.
-    pub(super) const fn is_idle(self) -> bool {
-        self.0 & !(PHASE | ASLEEP) == 0
+    /// The number of the counter, 0 of a compact lock.
+    pub(super) const fn counter(self) -> u32 {
+        ((self.0 & COUNTER) >> COUNTER_SHIFT) as u32
     }
 
-    /// Whether somebody waits for no other reader than itself, and for no writer.
+    /// Whether the reader that found it so is one to look at.
+    pub(super) const fn is_looked_at(self) -> bool {
+        self.0 >= ENTERED
+    }
+
+    pub(super) const fn is_spread(self) -> bool {
+        self.0 & COUNTER != 0
+    }
+
+    const fn heat(self) -> u64 {
+        (self.0 & HEAT) >> HEAT_SHIFT
+    }
+
+    /// Whether it is to be spread.
+    pub(super) const fn is_hot(self) -> bool {
+        self.heat() >= 2
+    }
+
+    /// The readers that have a lock whose counter says that: by both, as either may have those of the other.
+    pub(super) const fn n_readers(self, counted: u64) -> u64 {
+        if self.is_spread() { self.n_active().wrapping_sub(SPARE).wrapping_add(counted) } else { self.n_active() }
+    }
+
+    /// Whether nobody has the lock or waits for it. A spread lock never is.
+    pub(super) const fn is_idle(self) -> bool {
+        self.0 & !(PHASE | ASLEEP | HEAT | ENTERED) == 0
+    }
+
+    /// Whether somebody waits for no other reader than itself, and for no writer. Of a spread lock never: who has closed it is
+    /// awake until it is compact.
     pub(super) const fn lets_a_writer_in(self) -> bool {
         match self.n_active() {
             0 => self.has(WANTED) && !self.has(WRITER),
@@ -93,6 +144,40 @@ impl State {
         State(self.0 - ONE_ACTIVE)
     }
 
+    /// A writer comes. What was seen of readers counts no more, unless a counter was worth it.
+    pub(super) const fn cooled(self) -> State {
+        if self.is_hot() { self } else { self.without(HEAT) }
+    }
+
+    /// One more read was seen; a compact lock that is hot by that is to be spread.
+    pub(super) const fn warmer(self) -> State {
+        if self.is_hot() { self } else { State(self.0 + (1 << HEAT_SHIFT)) }
+    }
+
+    /// Readers count themselves by core from here on.
+    pub(super) const fn spread(self, counter: u32) -> State {
+        let was_worth_it = (self.heat() == 3) as u64;
+        let word = self.without(HEAT).with((counter as u64) << COUNTER_SHIFT | was_worth_it << HEAT_SHIFT);
+        State(word.0 + (SPARE << ACTIVE_SHIFT))
+    }
+
+    /// The word has all readers again, with what the counter says. `None` if they are too many. The lock is to be spread again if the
+    /// counter was worth it now, or the last time: writers often come in pairs.
+    pub(super) const fn folded(self, counted: u64, was_worth_it: bool) -> Option<State> {
+        let n_readers = self.n_readers(counted);
+        if n_readers > MOST_ACTIVE {
+            return None;
+        }
+        let word = self.without(ACTIVE | COUNTER | HEAT).with(n_readers << ACTIVE_SHIFT);
+        let heat = if was_worth_it { 3 } else { 2 * self.heat() };
+        Some(word.with(heat << HEAT_SHIFT))
+    }
+
+    /// By how many the field for active readers has more, or fewer, than at first.
+    pub(super) const fn drift(self) -> i64 {
+        self.n_active() as i64 - SPARE as i64
+    }
+
     /// The writer is out, and all readers that wait are in.
     pub(super) const fn admitting(self) -> State {
         let out = self.without(WRITER | ASLEEP);
@@ -121,6 +206,47 @@ mod tests {
         assert_eq!(State(WRITER | ASLEEP).admitting(), State(0));
         assert_eq!(State(WRITER | PHASE).admitting(), State(PHASE));
         assert!(State(PHASE | ASLEEP).is_idle() && !State(WANTED).is_idle() && !State(1).is_idle());
+    }
+
+    #[test]
+    fn a_lock_that_is_folded_has_the_readers_of_both() {
+        let three = State(UPGRADABLE | ASLEEP | (3 * ONE_ACTIVE) | 1);
+        let spread = three.spread(7);
+        assert_eq!((spread.counter(), spread.n_waiting(), spread.drift()), (7, 1, 3));
+        assert!(spread.is_spread() && !spread.is_idle() && !State(0).spread(1).is_idle());
+        assert!(!State(WANTED).spread(7).lets_a_writer_in());
+        // Two left by the word that the counter had, and one the other way round.
+        let left = State(spread.0 - 4 * ONE_ACTIVE);
+        assert_eq!(
+            (left.drift(), left.n_readers(2), left.folded(2, false)),
+            (-1, 1, Some(State(three.0 - 2 * ONE_ACTIVE)))
+        );
+        assert_eq!((spread.n_readers(u64::MAX), three.n_readers(9)), (2, 3));
+        assert_eq!((spread.folded(MOST_ACTIVE, true), spread.folded(3_u64.wrapping_neg() - 1, true)), (None, None));
+    }
+
+    #[test]
+    fn two_reads_make_a_lock_hot_and_a_writer_cools_one_that_is_not() {
+        let warm = State(ONE_ACTIVE).warmer();
+        assert!(!warm.is_hot() && warm.warmer().is_hot() && State(0).warmer().warmer().is_idle());
+        assert_eq!((warm.cooled(), warm.warmer().cooled()), (State(ONE_ACTIVE), warm.warmer()));
+        let last = State(0).warmer().warmer().warmer();
+        assert_eq!(last.warmer(), last);
+    }
+
+    #[test]
+    fn a_counter_that_was_worth_it_has_one_more_try() {
+        let folded = |from: State, was_worth_it| from.spread(1).folded(0, was_worth_it).unwrap();
+        let worth = folded(State(0), true);
+        assert!(worth.is_hot() && !folded(State(0), false).is_hot());
+        let once = folded(worth, false);
+        assert!(once.is_hot() && !folded(once, false).is_hot() && folded(once, true).is_hot());
+    }
+
+    #[test]
+    fn one_in_sixteen_that_come_is_looked_at() {
+        let n = (0..160_u64).filter(|n| State(n.wrapping_mul(ONE_COMES)).is_looked_at()).count();
+        assert_eq!((n, ONE_LOOKED_AT_IN), (10, 16));
     }
 
     #[test]

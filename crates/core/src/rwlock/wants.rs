@@ -3,7 +3,7 @@
 use super::pace::Pace;
 use super::state::{ASLEEP, State, UPGRADABLE, UPGRADES, WANTED, WRITER};
 use super::{CLOSE, DOZE, READER_AWAKE_NS, REOPEN, RESERVE, RawOndeckRwLock, SEIZE, is_past};
-use crate::Platform;
+use crate::CoreCounters;
 use crate::ondeck::Policy;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -27,12 +27,14 @@ impl Want {
     /// The state in which it has what it wants.
     pub(super) fn taken(self, state: State) -> Option<State> {
         match self {
-            Want::Write if state.n_active() == 0 && !state.has(WRITER) => Some(state.without(WANTED).with(WRITER)),
+            Want::Write if state.n_active() == 0 && !state.has(WRITER) => {
+                Some(state.cooled().without(WANTED).with(WRITER))
+            }
             Want::Reserve if !state.has(WRITER | UPGRADABLE) => {
                 Some(state.without(WANTED).with(UPGRADABLE).one_reader_more())
             }
             Want::Upgrade if state.n_active() == 1 => {
-                Some(state.without(UPGRADES | UPGRADABLE).with(WRITER).one_reader_less())
+                Some(state.cooled().without(UPGRADES | UPGRADABLE).with(WRITER).one_reader_less())
             }
             _ => None,
         }
@@ -50,7 +52,7 @@ impl Want {
     }
 }
 
-impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
+impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// Waits for it, with the turn, or as the upgradable reader. False if the deadline has passed.
     pub(super) fn wait_for(&self, want: Want, deadline: Option<u64>) -> bool {
         let tuning = T::tuning();
@@ -67,7 +69,9 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
                 if self.change_and_wake(state, next, Acquire, |_| reopens) {
                     return true;
                 }
-            } else if is_past::<P>(deadline) {
+            } else if has_closed && state.is_spread() {
+                self.fold(state, want);
+            } else if is_past::<P>(deadline) && !(state.is_spread() && want.closes(state, false)) {
                 if !has_closed || self.reopen(state, want) {
                     return false;
                 }
@@ -86,7 +90,7 @@ impl<P: Platform, T: Policy> RawOndeckRwLock<P, T> {
     }
 
     /// Takes the flag away that the caller has set.
-    fn reopen(&self, state: State, want: Want) -> bool {
+    pub(super) fn reopen(&self, state: State, want: Want) -> bool {
         P::step(REOPEN);
         self.change_and_wake(state, state.without(want.flag()), Relaxed, |_| true)
     }

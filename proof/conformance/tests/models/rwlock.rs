@@ -3,8 +3,11 @@
 use crate::{DEADLINE_NS, MODEL, SEARCH, SOON_NS, SPINNING};
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
 use ondeck_conformance::rwlock::Role::*;
-use ondeck_conformance::rwlock::{Writers, freed, shared};
-use ondeck_conformance::{Harness, LoomHarness, ScheduleHarness};
+use ondeck_conformance::rwlock::{Writers, freed, freed_spread, shared};
+use ondeck_conformance::{Harness, LoomHarness, NarrowCounterHarness, ScheduleHarness};
+
+/// With counters by core, and with words as they are.
+type Counting<H> = NarrowCounterHarness<H, 0, true>;
 
 mod loom {
     use super::*;
@@ -68,6 +71,42 @@ mod loom {
     }
 }
 
+/// A lock whose readers count by core, and a writer that comes.
+mod spread {
+    use super::*;
+
+    type H = Counting<LoomHarness>;
+
+    #[test]
+    fn readers_and_a_writer() {
+        let all = [
+            ["spread", "count", "close", "expel", "fold", "seize"].as_slice(),
+            &["count", "expel", "exit", "fold"],
+            &["enter", "spread", "count", "expel"],
+        ];
+        MODEL.preemptions(2).check_containing(&all, || shared::<H>(&[Spread, Write], 2));
+        MODEL.preemptions(2).reaching(&["fold", "turn_away"]).check(|| shared::<H>(&[Spread, Read, Write], 1));
+        MODEL.preemptions(2).reaching(&["fold"]).check(|| shared::<H>(&[Spread, Write, Write], 1));
+    }
+
+    #[test]
+    fn tries_and_upgrades() {
+        MODEL.preemptions(2).reaching(&["fold", "reopen"]).check(|| shared::<H>(&[Spread, TryWrite], 2));
+        MODEL.preemptions(2).reaching(&["fold"]).check(|| shared::<H>(&[Spread, TryRead, Write], 1));
+        MODEL.preemptions(2).reaching(&["fold"]).check(|| shared::<H>(&[Spread, Upgrade], 2));
+        MODEL.preemptions(1).reaching(&["fold"]).check(|| shared::<H>(&[Spread, Upgrade, Write], 1));
+        MODEL.preemptions(1).reaching(&["fold"]).check(|| shared::<H>(&[Spread, TryUpgrade, Downgrade], 1));
+        let expiring = MODEL.expiring().preemptions(1);
+        expiring.reaching(&["fold"]).check(|| shared::<H>(&[Spread, WriteUntil(DEADLINE_NS), Read], 1));
+    }
+
+    #[test]
+    fn free_after_release() {
+        MODEL.preemptions(2).reaching(&["fold"]).check(|| freed_spread::<H>(2, 0));
+        MODEL.preemptions(1).reaching(&["fold"]).check(|| freed_spread::<H>(1, 1));
+    }
+}
+
 mod broad {
     use super::*;
 
@@ -89,5 +128,16 @@ mod broad {
         SEARCH.check(move || shared::<H>(&roles, 3));
         SEARCH.check(|| shared::<H>(&[TryRead, TryWrite, Read, Write, Read, Read, Write], 4));
         SEARCH.check(|| freed::<H>(5, 2));
+    }
+
+    #[test]
+    fn all_roles_with_counters() {
+        type H = Counting<ScheduleHarness>;
+        SEARCH.check(|| shared::<H>(&[Spread, Write, Read, Upgrade, Spread, Downgrade], 3));
+        SEARCH.check(|| shared::<H>(&[ReadTwice, UpAndDown, Spread, Unreserve, TryUpgrade, TryWrite], 3));
+        let roles =
+            [WriteUntil(SOON_NS), ReadUntil(SOON_NS), Spread, UpgradeUntil(SOON_NS), ReserveUntil(SOON_NS), Write];
+        SEARCH.check(move || shared::<H>(&roles, 3));
+        SEARCH.check(|| freed_spread::<H>(5, 2));
     }
 }

@@ -24,7 +24,7 @@ fn all_roles() {
     let roles = [
         Read,
         Write,
-        Read,
+        Spread,
         ReadTwice,
         Upgrade,
         Downgrade,
@@ -41,6 +41,7 @@ fn all_roles() {
     ];
     within(PATIENCE, "all roles", move || shared::<H>(&roles, rounds()));
     within(PATIENCE, "mostly readers", || shared::<H>(&[Read, Read, Read, Read, Read, Read, Read, Write], rounds()));
+    within(PATIENCE, "by counters", || shared::<H>(&[Spread, Read, Spread, Read, ReadTwice, Write], rounds()));
 }
 
 /// Deadlines that pass while others are on their way.

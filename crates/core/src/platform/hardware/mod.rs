@@ -37,6 +37,7 @@ use portable as os;
 mod tests;
 
 use crate::platform::atomic::upper_half;
+use crate::platform::counters::{CoreCounters, Counted};
 use crate::{Busy, Platform, RunState, StaticPlatform, Step, ThreadId, WaitEnd};
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -214,6 +215,51 @@ impl Platform for Hardware {
     #[inline(always)]
     fn step(_step: Step) {}
 }
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+impl CoreCounters for Hardware {
+    const MAY_COUNT: bool = sequence::EXIST;
+
+    fn take_counter() -> Option<NonZeroU32> {
+        sequence::counters::take()
+    }
+
+    unsafe fn give_counter(counter: u32) {
+        // SAFETY: the caller owes the same.
+        unsafe { sequence::counters::give(counter) }
+    }
+
+    #[inline(always)]
+    unsafe fn count_unless_expelled(word: &AtomicU64, closed: u64, amount: u64) -> bool {
+        // SAFETY: the caller owes the same.
+        unsafe { sequence::counters::count(word, closed, amount) }
+    }
+
+    fn expel_counts() {
+        sequence::counters::expel();
+    }
+
+    fn counted(counter: u32) -> Counted {
+        sequence::counters::counted(counter)
+    }
+
+    #[inline(always)]
+    fn is_noted(word: &AtomicU64) -> bool {
+        sequence::counters::is_noted(word)
+    }
+
+    fn note(word: &AtomicU64, is_spread: bool) {
+        sequence::counters::note(word, is_spread);
+    }
+
+    #[inline]
+    fn is_sampled(one_in: u32) -> bool {
+        sequence::counters::is_sampled(one_in)
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+impl CoreCounters for Hardware {}
 
 impl StaticPlatform for Hardware {
     const U32_ZERO: AtomicU32 = AtomicU32::new(0);

@@ -6,6 +6,8 @@
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86_64_linux;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+pub(super) use x86_64_linux::counters;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) use x86_64_linux::{EXIST, can_expel, expel, forgo, store};
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri))))]

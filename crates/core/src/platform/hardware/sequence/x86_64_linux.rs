@@ -29,6 +29,8 @@
 //! `Documentation` of Linux for `rseq`, `membarrier(2)`. The use of both for fences that only the slow side pays: `liburcu`,
 //! tcmalloc.
 
+pub(in super::super) mod counters;
+
 use crate::platform::hardware::clock;
 use crate::platform::kernel;
 use core::arch::asm;
@@ -56,6 +58,8 @@ const REGISTER: usize = 1 << 8;
 
 /// From here on nobody relies on an expulsion, and the system is asked for none.
 pub(in super::super) fn forgo() {
+    // While an expulsion is still to be had.
+    counters::forgo();
     LAST_EXPULSION.store(NEVER_AGAIN, Relaxed);
 }
 

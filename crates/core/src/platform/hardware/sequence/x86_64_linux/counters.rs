@@ -1,0 +1,510 @@
+//! Counters by core, in one table of the process: a row for each core, which has a part of each counter.
+//!
+//! # Argument
+//! A count is a restartable sequence, as in the file above this one. It looks at the lock's word, and its last instruction adds to
+//! the row of the core that it runs on. So nobody else writes that row at the same time, and an addition that is not locked
+//! loses nothing. A sequence whose thread loses its core in between adds nothing.
+//!
+//! *After [`expel`], the sums of a lock that was closed before stay as they are*: sequences that have looked before are over, and
+//! all later ones see it closed.
+//!
+//! *The rows that are in use* are those below `rows`, which a thread raises whose core has none. It raises `seen` before, and
+//! sums go over all rows below that.
+//!
+//! *There is one table in a process*, at an address that is always the same, however many copies of this code there are: a lock may
+//! be used by two, as a program and its plugin. Who finds something else at that address has no counters. Nor
+//! does a lock then come to have one.
+//!
+//! # Where membarrier comes to be refused
+//! [`forgo`] takes all rows away: from then on no sequence counts, and an expulsion is not needed any more. A filter that nobody has
+//! told of makes an expulsion fail. Then the rows are taken away too, and what the expulsion would have done is done by time: a
+//! sequence takes nanoseconds and does not survive the loss of its core, and 100 ms are waited for once.
+
+use super::{EXPEL, OFFSET, is_forgone, membarrier};
+use crate::platform::counters::{COUNTER_BITS, COUNTER_SHIFT, Counted};
+use crate::platform::hardware::clock;
+use crate::platform::kernel;
+use core::arch::asm;
+use core::num::NonZeroU32;
+use core::ptr;
+use core::sync::atomic::{
+    AtomicU8, AtomicU32, AtomicU64,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+/// Where the table is: between where programs are loaded and where the kernel begins with mappings.
+const AT: usize = 0x2ad0_0de0_c000;
+/// `ondeckC` and the version of the table.
+const MAGIC: u64 = u64::from_le_bytes(*b"ondeckC\x01");
+const PAGE: usize = 4096;
+const N_COUNTERS: usize = 1 << COUNTER_BITS;
+const ROW_BYTES: usize = N_COUNTERS * 8;
+/// Threads on cores beyond that count as if they had no sequences.
+const MOST_ROWS: usize = 1024;
+const BYTES: usize = PAGE + MOST_ROWS * ROW_BYTES;
+
+/// The first page. Part 0 of each row is no counter: the row's core counts its samples there.
+#[repr(C)]
+struct Head {
+    /// [`MAGIC`], written last.
+    magic: AtomicU64,
+    /// So many rows are in use; 0 once nobody may count any more.
+    rows: AtomicU64,
+    /// So many have ever been in use.
+    seen: AtomicU64,
+    /// 1 once nobody counts any more.
+    is_over: AtomicU64,
+    /// Where the next counter is looked for.
+    next: AtomicU64,
+    /// A bit for each counter that is taken.
+    taken: [AtomicU64; N_COUNTERS / 64],
+}
+
+const _: () = assert!(size_of::<Head>() <= PAGE);
+
+/// Whether this copy of the code may count: 0 if that was not asked, [`MAY`] or [`MAY_NOT`].
+static ATTACHED: AtomicU32 = AtomicU32::new(0);
+const MAY: u32 = 1;
+const MAY_NOT: u32 = 2;
+
+/// The table, which is there if any lock has a counter.
+fn head() -> &'static Head {
+    // SAFETY: only where a table was found or made, which stays to the end of the process.
+    unsafe { &*ptr::with_exposed_provenance::<Head>(AT) }
+}
+
+fn part(row: usize, counter: usize) -> &'static AtomicU64 {
+    let place = AT + PAGE + row * ROW_BYTES + counter * 8;
+    // SAFETY: in the table, as rows and counters are numbers below the most of them.
+    unsafe { &*ptr::with_exposed_provenance::<AtomicU64>(place) }
+}
+
+/// The table, if this copy of the code may count.
+#[inline]
+fn attached() -> Option<&'static Head> {
+    match ATTACHED.load(Acquire) {
+        MAY => Some(head()),
+        MAY_NOT => None,
+        _ => attach().then(head),
+    }
+}
+
+#[cold]
+fn attach() -> bool {
+    if OFFSET.load(Acquire) == 0 || is_forgone() {
+        return false;
+    }
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let flags = flags | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let arguments = [AT, BYTES, protection as usize, flags as usize, usize::MAX, 0];
+    // SAFETY: a new mapping, where there is none.
+    let made = unsafe { kernel::call(libc::SYS_mmap, arguments) };
+    let is_there = match made {
+        Ok(AT) => {
+            // SAFETY: our own pages. Large ones would be of several cores.
+            let _ = unsafe { kernel::advise(ptr::with_exposed_provenance_mut(AT), BYTES, libc::MADV_NOHUGEPAGE) };
+            head().rows.store(1, Relaxed);
+            head().seen.store(1, Relaxed);
+            head().magic.store(MAGIC, Release);
+            true
+        }
+        Ok(other) => {
+            // SAFETY: mapped just now, by a kernel that does not know the flag.
+            let _ = unsafe { kernel::call(libc::SYS_munmap, [other, BYTES]) };
+            false
+        }
+        Err(libc::EEXIST) if kernel::can_read(AT as u64) => match magic() {
+            MAGIC => true,
+            0 => return false,
+            _ => false,
+        },
+        Err(_) => false,
+    };
+    ATTACHED.store(if is_there { MAY } else { MAY_NOT }, Release);
+    is_there
+}
+
+/// What is where a table has its magic; 0 if another thread, or copy of this code, is not about to write it soon.
+fn magic() -> u64 {
+    const LOOKS: usize = 1_000;
+    let look = |_| {
+        clock::pause_ns(100);
+        head().magic.load(Acquire)
+    };
+    (0..LOOKS).map(look).find(|magic| *magic != 0).unwrap_or(0)
+}
+
+/// The core that the calling thread runs on. No core has that number if it is not known.
+fn core_here() -> usize {
+    let offset = OFFSET.load(Relaxed);
+    let core: u32;
+    // SAFETY: reads the calling thread's own area.
+    unsafe {
+        asm!("mov {core:e}, dword ptr fs:[{offset} + 4]", offset = in(reg) offset, core = out(reg) core,
+            options(nostack, readonly, preserves_flags));
+    }
+    core as usize
+}
+
+/// Whether the calling thread's core has no row, and may have one.
+#[inline]
+fn has_no_row() -> bool {
+    let rows = head().rows.load(Relaxed);
+    rows != 0 && core_here() as u64 >= rows
+}
+
+/// The calling thread's core is to have a row.
+#[cold]
+fn join() {
+    let (head, wanted) = (head(), core_here() as u64 + 1);
+    if wanted > MOST_ROWS as u64 {
+        return;
+    }
+    head.seen.fetch_max(wanted, AcqRel);
+    // 0 stays.
+    let _ = head.rows.fetch_update(AcqRel, Acquire, |rows| (rows != 0 && rows < wanted).then_some(wanted));
+}
+
+/// As `CoreCounters::is_sampled`. Readers come here while they have the lock: it is kept short.
+#[inline(always)]
+pub(in super::super::super) fn is_sampled(one_in: u32) -> bool {
+    if attached().is_none() {
+        return false;
+    }
+    let core = core_here();
+    if core >= MOST_ROWS {
+        return false;
+    }
+    let count = part(core, 0);
+    // Two threads of one core may count as one.
+    let n = count.load(Relaxed).wrapping_add(1);
+    count.store(n, Relaxed);
+    n & u64::from(one_in - 1) == 0
+}
+
+/// Locks that are spread, by their addresses: guesses, so several may share a place.
+static NOTES: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
+
+#[inline(always)]
+fn note_of(word: &AtomicU64) -> &'static AtomicU8 {
+    let hash = (word.as_ptr().addr() as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    &NOTES[(hash >> 56) as usize]
+}
+
+/// As `CoreCounters::is_noted`.
+#[inline(always)]
+pub(in super::super::super) fn is_noted(word: &AtomicU64) -> bool {
+    note_of(word).load(Relaxed) != 0
+}
+
+/// As `CoreCounters::note`.
+#[cold]
+pub(in super::super::super) fn note(word: &AtomicU64, is_spread: bool) {
+    let (note, now) = (note_of(word), is_spread.into());
+    if note.load(Relaxed) != now {
+        note.store(now, Relaxed);
+    }
+}
+
+/// As `CoreCounters::take_counter`.
+#[cold]
+pub(in super::super::super) fn take() -> Option<NonZeroU32> {
+    let head = attached().filter(|head| head.rows.load(Relaxed) != 0)?;
+    let first = head.next.fetch_add(1, Relaxed) as usize;
+    (first..first + N_COUNTERS).map(|at| at % N_COUNTERS).find_map(|at| {
+        let counter = NonZeroU32::new(at as u32)?;
+        let (word, bit) = (&head.taken[at / 64], 1 << (at % 64));
+        let is_free = word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Acquire) & bit == 0;
+        is_free.then_some(counter)
+    })
+}
+
+/// As `CoreCounters::give_counter`.
+pub(in super::super::super) unsafe fn give(counter: u32) {
+    let at = counter as usize;
+    for row in 0..head().seen.load(Acquire) as usize {
+        // What is zero need not be taken away from its core.
+        if part(row, at).load(Relaxed) != 0 {
+            part(row, at).store(0, Relaxed);
+        }
+    }
+    head().taken[at / 64].fetch_and(!(1 << (at % 64)), Release);
+}
+
+/// As `CoreCounters::counted`.
+pub(in super::super::super) fn counted(counter: u32) -> Counted {
+    let rows = 0..head().seen.load(Acquire) as usize;
+    let parts = rows.map(|row| part(row, counter as usize).load(Acquire));
+    Counted::of(parts.fold(0, u64::wrapping_add))
+}
+
+/// As `CoreCounters::expel_counts`.
+pub(in super::super::super) fn expel() {
+    if head().rows.load(Acquire) == 0 || !super::expel() {
+        end_counting(|| false);
+    }
+}
+
+/// From here on nobody counts, where anybody has.
+pub(super) fn forgo() {
+    if ATTACHED.load(Acquire) == MAY {
+        end_counting(|| membarrier(EXPEL));
+    }
+}
+
+/// Takes the rows away, and returns when no sequence counts any more, as `expel` may ensure.
+#[cold]
+fn end_counting(expel: impl Fn() -> bool) {
+    const LONGEST_NS: u64 = 100_000_000;
+    const LOOK_NS: u32 = 1_000_000;
+    let head = head();
+    if head.rows.swap(0, AcqRel) != 0 {
+        if !expel() {
+            let until = kernel::monotonic_ns() + LONGEST_NS;
+            while kernel::monotonic_ns() < until {
+                nap(LOOK_NS);
+            }
+        }
+        head.is_over.store(1, Release);
+    }
+    // Another thread may be at it.
+    while head.is_over.load(Acquire) == 0 {
+        nap(LOOK_NS);
+    }
+}
+
+fn nap(ns: u32) {
+    <crate::Hardware as crate::Platform>::nap_ns(ns);
+}
+
+/// As `CoreCounters::count_unless_expelled`.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(in super::super::super) unsafe fn count(word: &AtomicU64, closed: u64, amount: u64) -> bool {
+    let offset = OFFSET.load(Relaxed);
+    // The word may be of another copy of this code, that has an area to write to.
+    if offset == 0 {
+        return false;
+    }
+    let is_counted: u32;
+    // SAFETY: as in `store`. The table is there, as a lock has a counter, and the row is one of those that are in use.
+    unsafe {
+        asm!(
+            ".pushsection __rseq_cs, \"aw\", @progbits",
+            ".balign 32",
+            "2:",
+            ".long 0, 0",
+            ".quad 3f, 4f - 3f, 5f",
+            ".popsection",
+            "lea {row}, [rip + 2b]",
+            "xor {is_counted:e}, {is_counted:e}",
+            "mov qword ptr fs:[{offset} + 8], {row}",
+            "3:",
+            "mov {seen}, qword ptr [{word}]",
+            "test {seen}, {closed}",
+            "jnz 5f",
+            "mov {row:e}, dword ptr fs:[{offset} + 4]",
+            "cmp {row}, qword ptr [{table} + 8]",
+            "jae 5f",
+            "shr {seen:e}, {counter_shift}",
+            "jz 5f",
+            "shl {row}, {row_shift}",
+            "add {row}, {table}",
+            "add qword ptr [{row} + {seen} * 8 + {first_row}], {amount}",
+            "4:",
+            "inc {is_counted:e}",
+            // As in `store`.
+            ".byte 0xb8",
+            ".long 0x53053053",
+            "5:",
+            "mov qword ptr fs:[{offset} + 8], 0",
+            word = in(reg) word.as_ptr(),
+            closed = in(reg) closed,
+            amount = in(reg) amount,
+            offset = in(reg) offset,
+            table = in(reg) AT,
+            row = out(reg) _,
+            seen = out(reg) _,
+            is_counted = out(reg) is_counted,
+            out("eax") _,
+            counter_shift = const COUNTER_SHIFT,
+            row_shift = const ROW_BYTES.trailing_zeros(),
+            first_row = const PAGE,
+            options(nostack),
+        );
+    }
+    if is_counted == 0 && has_no_row() {
+        join();
+    }
+    is_counted != 0
+}
+
+const _: () = assert!(core::mem::offset_of!(Head, rows) == 8 && ROW_BYTES.is_power_of_two());
+const _: () = assert!(COUNTER_SHIFT + COUNTER_BITS == 32, "the counter is at the top of the lower half");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    use std::time::{Duration, Instant};
+
+    const CLOSED: u64 = 1 << 60;
+
+    /// A counter, and a word that has it; none where there are no sequences.
+    fn word() -> Option<(u32, AtomicU64)> {
+        let counter = take()?.get();
+        Some((counter, AtomicU64::new(u64::from(counter) << COUNTER_SHIFT)))
+    }
+
+    fn try_count(word: &AtomicU64, amount: u64) -> bool {
+        // SAFETY: the counter was taken by the test.
+        unsafe { count(word, CLOSED, amount) }
+    }
+
+    fn give_back(counter: u32) {
+        // SAFETY: taken by the test, whose threads have ended.
+        unsafe { give(counter) };
+    }
+
+    #[test]
+    fn only_an_open_word_with_a_counter_is_counted() {
+        let Some((counter, word)) = word() else { return };
+        // The first may find that its core has no row.
+        assert!((0..1000).any(|_| try_count(&word, 0)));
+        word.fetch_or(CLOSED, SeqCst);
+        assert!(!(0..1000).any(|_| try_count(&word, 1)));
+        assert!(!(0..1000).any(|_| try_count(&AtomicU64::new(0xffff), 1)));
+        assert_eq!(counted(counter), Counted::of(0));
+        give_back(counter);
+    }
+
+    #[test]
+    fn what_all_have_counted_adds_up() {
+        const N: u64 = 100_000;
+        let Some((counter, word)) = word() else { return };
+        let counts = |amount| while !try_count(&word, amount) {};
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    (0..N).for_each(|_| counts(Counted::ENTER));
+                    (1..N).for_each(|_| counts(Counted::LEAVE));
+                });
+            }
+        });
+        assert_eq!(counted(counter), Counted { readers: 8, entered: (8 * N % 4096) as u32 });
+        give_back(counter);
+        assert_eq!(counted(counter), Counted::of(0));
+    }
+
+    #[test]
+    fn nothing_is_added_after_an_expulsion() {
+        let Some((counter, word)) = word() else { return };
+        let (is_over, mut stays) = (AtomicBool::new(false), true);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !is_over.load(Relaxed) {
+                        try_count(&word, Counted::ENTER);
+                    }
+                });
+            }
+            let until = Instant::now() + Duration::from_millis(500);
+            while Instant::now() < until {
+                word.fetch_or(CLOSED, SeqCst);
+                expel();
+                let sum = counted(counter);
+                stays &= (0..100).all(|_| counted(counter) == sum);
+                word.fetch_and(!CLOSED, SeqCst);
+                clock::pause_ns(500);
+            }
+            is_over.store(true, Relaxed);
+        });
+        assert!(stays, "something was added after the expulsion");
+        assert_ne!(counted(counter), Counted::of(0));
+        give_back(counter);
+    }
+
+    #[test]
+    fn no_two_have_one_counter() {
+        in_its_own_process("no_two_have_one_counter", || {
+            let taken: std::vec::Vec<_> = core::iter::from_fn(take).take(2 * N_COUNTERS).collect();
+            assert!(taken.is_empty() || taken.len() == N_COUNTERS - 1);
+            let different: std::collections::HashSet<_> = taken.iter().collect();
+            assert_eq!(different.len(), taken.len());
+            taken.iter().for_each(|counter| give_back(counter.get()));
+            assert_eq!(take().is_none(), taken.is_empty());
+        });
+    }
+
+    /// Runs the test of that name again from the start of a process, and there `part` of it.
+    fn in_its_own_process(name: &str, part: impl FnOnce()) {
+        const VARIABLE: &str = "ONDECK_PART";
+        if std::env::var_os(VARIABLE).is_some() {
+            return part();
+        }
+        let name = std::format!("platform::hardware::sequence::x86_64_linux::counters::tests::{name}");
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = command.args(["--exact", &name, "--test-threads=1"]).env(VARIABLE, "1").output().unwrap();
+        let text = std::string::String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    }
+
+    #[test]
+    fn where_something_else_is_there_are_no_counters() {
+        in_its_own_process("where_something_else_is_there_are_no_counters", || {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+            let place = ptr::with_exposed_provenance_mut(AT);
+            // SAFETY: a new mapping, where there is none.
+            let made = unsafe { libc::mmap(place, PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+            assert_eq!(made, place);
+            // As long as that might be a table that is not ready.
+            assert!(take().is_none());
+            head().magic.store(MAGIC ^ 1, Relaxed);
+            assert!(take().is_none());
+            head().magic.store(MAGIC, Relaxed);
+            assert!(take().is_none() && !is_sampled(1), "that was decided");
+        });
+    }
+
+    /// As another copy of this code has it.
+    #[test]
+    fn a_table_that_is_there_is_used() {
+        in_its_own_process("a_table_that_is_there_is_used", || {
+            let Some((counter, word)) = word() else { return };
+            ATTACHED.store(0, Relaxed);
+            let (other, _) = self::word().unwrap();
+            assert!(counter != other && (0..1000).any(|_| try_count(&word, 1)));
+        });
+    }
+
+    #[test]
+    fn who_forgoes_ends_all_counting() {
+        in_its_own_process("who_forgoes_ends_all_counting", || {
+            let Some((counter, word)) = word() else { return };
+            assert!((0..1000).any(|_| try_count(&word, 1)));
+            super::super::forgo();
+            assert!(!(0..1000).any(|_| try_count(&word, 1)) && take().is_none());
+            // No call is made any more, and none is needed.
+            expel();
+            assert_eq!(counted(counter).readers, 1);
+        });
+    }
+
+    #[test]
+    fn a_filter_that_nobody_has_told_of_ends_it_too() {
+        in_its_own_process("a_filter_that_nobody_has_told_of_ends_it_too", || {
+            let Some((counter, word)) = word() else { return };
+            assert!((0..1000).any(|_| try_count(&word, 1)));
+            // As an expulsion does that is refused.
+            super::super::LAST_EXPULSION.store(super::super::NEVER_AGAIN, Relaxed);
+            let before = Instant::now();
+            expel();
+            assert!(before.elapsed() >= Duration::from_millis(100));
+            assert!(!(0..1000).any(|_| try_count(&word, 1)));
+            expel();
+            assert_eq!(counted(counter).readers, 1);
+        });
+    }
+}
