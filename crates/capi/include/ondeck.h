@@ -172,7 +172,7 @@ int ondeck_cond_broadcast(ondeck_cond_t *cond);
  * A thread that reads must not read again: it waits for ever if a writer waits. A thread that reads cannot become a
  * writer: it would wait for itself.
  *
- * Up to 524,288 readers may be inside at once. The next one ends the process with a message. A waiting reader stays
+ * Up to 524,288 readers may be inside at once. The next one, or the next writer, ends the process with a message. A waiting reader stays
  * awake for about 5 microseconds before it sleeps. `ondeck profile` does not record these locks. */
 typedef struct ondeck_rwlock {
     ONDECK_ALIGNED(8) uint64_t ondeck_words[2];

@@ -183,13 +183,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// If 524,288 readers have the lock.
     #[inline]
     pub fn read(&self) {
-        if self.counts(Counted::ENTER) {
-            return;
-        }
-        let before = self.enter();
-        if before.has(CLOSED) {
-            self.read_slow(before, CLOSED, None);
-        }
+        self.enter(CLOSED);
     }
 
     /// As [`read`](Self::read), but does not wait for a writer that itself only waits: for a thread that may read already.
@@ -198,13 +192,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// As [`read`](Self::read).
     #[inline]
     pub fn read_recursive(&self) {
-        if self.counts(Counted::ENTER) {
-            return;
-        }
-        let before = self.enter();
-        if before.has(WRITER) {
-            self.read_slow(before, WRITER, None);
-        }
+        self.enter(WRITER);
     }
 
     /// As [`read`](Self::read), until the platform's clock has reached `deadline_ns`. Returns whether the caller has the lock.
@@ -247,9 +235,14 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// The calling thread has it for reading, and not upgradably.
     #[inline]
     pub unsafe fn release_read(&self) {
-        if self.leaves_by_counter() {
-            return;
+        if P::MAY_COUNT && P::is_noted(&self.word) {
+            return self.leave_noted();
         }
+        self.leave_by_word();
+    }
+
+    #[inline(always)]
+    pub(super) fn leave_by_word(&self) {
         let word: *const P::U64 = &self.word;
         P::step(EXIT);
         let after = State(self.word.fetch_sub(ONE_ACTIVE, Release)).one_reader_less(); // E2
@@ -258,15 +251,39 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         }
     }
 
+    /// Reads, unless what `blocked` says is so.
     #[inline(always)]
-    fn enter(&self) -> State {
+    fn enter(&self, blocked: u64) {
+        if P::MAY_COUNT && P::is_noted(&self.word) {
+            self.enter_noted(blocked);
+        } else {
+            self.enter_by_word(blocked);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn enter_by_word(&self, blocked: u64) {
+        let before = self.add_one();
+        if before.has(blocked) || before.is_looked_at() {
+            self.enter_slow(before, blocked, None);
+        }
+    }
+
+    #[inline(always)]
+    fn add_one(&self) -> State {
         P::step(ENTER);
-        let before = State(self.word.fetch_add(ONE_COMES, Acquire)); // E1
+        State(self.word.fetch_add(ONE_COMES, Acquire)) // E1
+    }
+
+    /// The caller has counted itself active, and the lock was `before` as it says. Returns whether the caller has it.
+    #[cold]
+    #[inline(never)]
+    fn enter_slow(&self, before: State, blocked: u64, deadline: Option<u64>) -> bool {
         if before.n_active() >= MOST_ACTIVE {
             self.too_many();
         }
         self.heat(before);
-        before
+        !before.has(blocked) || self.read_slow(before, blocked, deadline)
     }
 
     /// Counts itself only if it may wait, so that threads whose time is over hold up nobody.
@@ -277,8 +294,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         if is_past::<P>(Some(deadline_ns)) {
             return false;
         }
-        let before = self.enter();
-        !before.has(blocked) || self.read_slow(before, blocked, Some(deadline_ns))
+        self.enter_slow(self.add_one(), blocked, Some(deadline_ns))
     }
 
     #[cold]
@@ -316,9 +332,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         }
     }
 
-    /// The caller has counted itself active, and the lock was closed then.
-    #[cold]
-    #[inline(never)]
+    /// The same of a lock that was closed.
     fn read_slow(&self, before: State, blocked: u64, deadline: Option<u64>) -> bool {
         let Some(phase) = self.turn_away(before, blocked) else { return true };
         let mut pace = Pace::<P>::new(if before.is_spread() { AWAKE_IN_FOLD_NS } else { READER_AWAKE_NS });

@@ -22,6 +22,10 @@ type RawRwLock = RawOndeckRwLock<Hardware>;
 ///
 /// The threads that want to write queue as for a [`Mutex`](crate::Mutex). `ondeck profile` does not record this lock.
 ///
+/// A lock that is mostly read has its readers count themselves by core, on Linux on x86-64. They then write nothing that
+/// others read, and two read twice as often as one. A writer ends that, which takes some microseconds; so it is done
+/// only where some hundred reads follow on each other. Such a lock has 8 bytes more on each core.
+///
 /// # Blocking
 /// The waiting methods may spin and sleep. A reader waits awake for about 5 microseconds before it sleeps. The `try_`
 /// methods without a timeout and the releases never wait.
@@ -40,7 +44,8 @@ type RawRwLock = RawOndeckRwLock<Hardware>;
 /// the lock in the order of a [`Mutex`](crate::Mutex), which is not first come, first served.
 ///
 /// # Panics
-/// A lock can have 524,288 readers at once. The next one panics, and the lock stays as it was. Guards that you forget
+/// A lock can have 524,288 readers at once. The next one panics, or the next writer if readers count themselves by core, and
+/// the lock stays as it was. Guards that you forget
 /// count too. A panic while a guard is alive releases the lock and does not poison it.
 ///
 /// # Example
@@ -238,7 +243,11 @@ impl<T: ?Sized> RwLock<T> {
     /// Locks for writing. Waits while any other thread has the lock.
     ///
     /// # Blocking
-    /// May spin and sleep. A thread that has the lock already waits for ever.
+    /// May spin and sleep. A thread that has the lock already waits for ever. If readers count themselves by core, the call ends that,
+    /// by a system call that takes some microseconds and interrupts the threads of the process.
+    ///
+    /// # Panics
+    /// If the lock has more than 524,288 readers, which count themselves by core.
     ///
     /// # Example
     /// ```

@@ -55,7 +55,7 @@ pub trait CoreCounters: Platform {
         let _ = counter;
     }
 
-    /// Looks whether `word` has the number of a counter, and no bit of `closed`; if so adds `amount` to this core's part of the
+    /// Looks whether `word` has the number of a counter, and no bit of `closed`, which are in its upper half; if so adds `amount` to this core's part of the
     /// counter. Returns whether it did.
     ///
     /// The look and the addition are two steps. An [`expel_counts`](CoreCounters::expel_counts) in between, a signal, or the loss

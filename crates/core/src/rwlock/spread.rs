@@ -69,13 +69,20 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         unsafe { P::count_unless_expelled(&self.word, CLOSED, amount) } // E1, E2
     }
 
-    /// The caller, a reader, leaves by the counter. If not, it may leave by the word.
+    /// As `enter`, of a lock that is most likely spread.
     #[inline(always)]
-    pub(super) fn leaves_by_counter(&self) -> bool {
-        if !P::MAY_COUNT || !P::is_noted(&self.word) || !self.load().is_spread() {
-            return false;
+    pub(super) fn enter_noted(&self, blocked: u64) {
+        if !self.load().is_spread() || !self.counts_if_open(Counted::ENTER) {
+            self.enter_by_word(blocked);
         }
-        self.counts_if_open(Counted::LEAVE) || self.balances_before_it_leaves()
+    }
+
+    /// As `release_read`, the same.
+    #[inline(always)]
+    pub(super) fn leave_noted(&self) {
+        if !self.load().is_spread() || !self.counts_if_open(Counted::LEAVE) && !self.balances_before_it_leaves() {
+            self.leave_by_word();
+        }
     }
 
     /// So many may have come in by the counter and left by the word that it has room for no more such.
@@ -111,7 +118,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     }
 
     /// A reader has come, and found the lock so.
-    #[inline(always)]
+    #[inline]
     pub(super) fn heat(&self, before: State) {
         if P::MAY_COUNT && before.is_looked_at() {
             self.heat_up(before);
@@ -131,6 +138,8 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         if state.warmer().is_hot() {
             self.spread();
         } else if !state.has(CLOSED) && !state.is_spread() {
+            // What is noted there is of another one, which notes itself again.
+            P::note(&self.word, false);
             P::step(WARM);
             self.cas(state, state.warmer(), Relaxed);
         }
@@ -201,6 +210,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         if counter != 0 {
             // SAFETY: taken for this lock, which nobody uses.
             unsafe { P::give_counter(counter) };
+            P::note(&self.word, false);
             self.word.store(0, Relaxed);
         }
     }

@@ -81,9 +81,9 @@ impl State {
         ((self.0 & COUNTER) >> COUNTER_SHIFT) as u32
     }
 
-    /// Whether the reader that found it so is one to look at.
+    /// Whether the reader that found it so is one to look at: one in some, and the one too many.
     pub(super) const fn is_looked_at(self) -> bool {
-        self.0 >= ENTERED
+        self.0 >= ENTERED || self.n_active() >= MOST_ACTIVE
     }
 
     pub(super) const fn is_spread(self) -> bool {

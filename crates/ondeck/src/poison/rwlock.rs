@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 ///
 /// # Panics
 /// If a thread panics while it holds a write guard, the lock is poisoned and released. A panic with a read guard only
-/// releases it. A lock that has 524,288 readers panics when the next one comes.
+/// releases it. A lock that has 524,288 readers panics as [`crate::RwLock`] does.
 ///
 /// # Blocking, fairness
 /// As [`crate::RwLock`].

@@ -146,13 +146,6 @@ fn core_here() -> usize {
     core as usize
 }
 
-/// Whether the calling thread's core has no row, and may have one.
-#[inline]
-fn has_no_row() -> bool {
-    let rows = head().rows.load(Relaxed);
-    rows != 0 && core_here() as u64 >= rows
-}
-
 /// The calling thread's core is to have a row.
 #[cold]
 fn join() {
@@ -165,13 +158,14 @@ fn join() {
     let _ = head.rows.fetch_update(AcqRel, Acquire, |rows| (rows != 0 && rows < wanted).then_some(wanted));
 }
 
-/// As `CoreCounters::is_sampled`. Readers come here while they have the lock: it is kept short.
-#[inline(always)]
+/// As `CoreCounters::is_sampled`. A thread whose core has no row gets one here.
+#[cold]
 pub(in super::super::super) fn is_sampled(one_in: u32) -> bool {
-    if attached().is_none() {
-        return false;
-    }
+    let Some(head) = attached() else { return false };
     let core = core_here();
+    if core as u64 >= head.rows.load(Relaxed) {
+        join();
+    }
     if core >= MOST_ROWS {
         return false;
     }
@@ -299,44 +293,40 @@ pub(in super::super::super) unsafe fn count(word: &AtomicU64, closed: u64, amoun
             ".quad 3f, 4f - 3f, 5f",
             ".popsection",
             "lea {row}, [rip + 2b]",
-            "xor {is_counted:e}, {is_counted:e}",
+            "xor eax, eax",
             "mov qword ptr fs:[{offset} + 8], {row}",
             "3:",
-            "mov {seen}, qword ptr [{word}]",
-            "test {seen}, {closed}",
+            "test dword ptr [{word} + 4], {closed:e}",
             "jnz 5f",
+            // In the same sequence, so it is the counter of the lock that was open.
+            "mov {counter:e}, dword ptr [{word}]",
             "mov {row:e}, dword ptr fs:[{offset} + 4]",
             "cmp {row}, qword ptr [{table} + 8]",
             "jae 5f",
-            "shr {seen:e}, {counter_shift}",
+            "shr {counter:e}, {counter_shift}",
             "jz 5f",
             "shl {row}, {row_shift}",
             "add {row}, {table}",
-            "add qword ptr [{row} + {seen} * 8 + {first_row}], {amount}",
+            "add qword ptr [{row} + {counter} * 8 + {first_row}], {amount}",
             "4:",
-            "inc {is_counted:e}",
-            // As in `store`.
+            // `mov eax, 0x53053053`, as in `store`: not 0.
             ".byte 0xb8",
             ".long 0x53053053",
             "5:",
             "mov qword ptr fs:[{offset} + 8], 0",
             word = in(reg) word.as_ptr(),
-            closed = in(reg) closed,
+            closed = in(reg) closed >> 32,
             amount = in(reg) amount,
             offset = in(reg) offset,
             table = in(reg) AT,
             row = out(reg) _,
-            seen = out(reg) _,
-            is_counted = out(reg) is_counted,
-            out("eax") _,
+            counter = out(reg) _,
+            out("eax") is_counted,
             counter_shift = const COUNTER_SHIFT,
             row_shift = const ROW_BYTES.trailing_zeros(),
             first_row = const PAGE,
             options(nostack),
         );
-    }
-    if is_counted == 0 && has_no_row() {
-        join();
     }
     is_counted != 0
 }
@@ -359,6 +349,8 @@ mod tests {
     }
 
     fn try_count(word: &AtomicU64, amount: u64) -> bool {
+        // So that the core has a row.
+        is_sampled(1);
         // SAFETY: the counter was taken by the test.
         unsafe { count(word, CLOSED, amount) }
     }
