@@ -20,9 +20,10 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0-21 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
-//! | 22-31 | counter | the counter of a spread lock, 0 of a compact one | spread, admit | fold |
-//! | 32-51 | active | readers that are in, or have not looked yet; of a spread lock, see there | enter, admit, let_in | exit, turn_away |
+//! | 0-19 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
+//! | 20 | FOLDING | somebody adds to the word what the counter says | close, gather | fold |
+//! | 22-31 | counter | a counter by core, 0 of a compact lock | spread, admit | fold |
+//! | 32-51 | active | readers that are in, or have not looked yet; beside a counter, see there | enter, admit, let_in | exit, turn_away |
 //! | 52 | WRITER | a writer is in | claim, seize | admit |
 //! | 53 | WANTED | who has the turn waits for others to leave; new readers wait | close | seize, reserve, reopen |
 //! | 54 | UPGRADABLE | one of the readers may become a writer | reserve | unreserve, seize |
@@ -38,14 +39,14 @@
 //!
 //! | step | from -> to | who | operation and ordering |
 //! |---|---|---|---|
-//! | count | nothing; its core's part of the counter + 1 or - 1 if spread and not closed | reader | sequence: load, Acquire; store, Release |
+//! | count | nothing; its core's part of the counter + 1 or - 1, if spread | reader | sequence: load, Acquire; store, Release |
 //! | enter | active + 1, entered + 1; in if not closed | reader | fetch-add, Acquire |
 //! | turn_away | active - 1, waiting + 1; or in, if open meanwhile | reader | CAS; load, Acquire |
 //! | let_in | waiting - 1, active + 1, if not closed | waiting reader | CAS, Acquire |
 //! | leave | waiting - 1 | waiting reader past its deadline | CAS |
 //! | exit | active - 1 | reader | fetch-sub, Release |
 //! | claim | idle -> WRITER | writer that has just come | CAS, Acquire |
-//! | close | WANTED; of an upgrade, UPGRADES | who has the turn; upgradable reader | CAS |
+//! | close | WANTED; of an upgrade, UPGRADES; of a spread lock FOLDING, too | who has the turn; upgradable reader | CAS |
 //! | seize | WRITER, if active is 0 (of an upgrade: 1, and then 0) | who has the turn; upgradable reader | CAS, Acquire |
 //! | reserve | UPGRADABLE, active + 1, WANTED off | who has the turn | CAS, Acquire |
 //! | unreserve | UPGRADABLE off; also active - 1 | upgradable reader | CAS, Release |
@@ -54,9 +55,9 @@
 //! | doze | ASLEEP, then sleep while the upper half is the same | who waits | CAS |
 //! | warm | heat + 1 | reader | CAS |
 //! | spread | a counter, active + 393,216 | reader | CAS, Release |
-//! | expel | nothing; nobody is about to count from then on | who has closed it | system call |
-//! | fold | no counter, active as it is; load of the counter before | who has closed it | load, Acquire; CAS, Acquire |
-//! | balance | active + n or - n, and the counter - n or + n | reader | fetch-add; fetch-sub, Release |
+//! | gather | FOLDING | reader, or who has the turn, where active is far from what it is at first | CAS |
+//! | expel | nothing; nobody is about to count from then on | who has set FOLDING | system call |
+//! | fold | no counter, active as it is, FOLDING off; or only that, if readers are far too many | who has set FOLDING | load, Acquire; CAS, AcqRel |
 //!
 //! # Invariants
 //! - I1 A writer is alone. WRITER is set by writes that compare active with 0, of a compact lock. From then on whoever adds to active sees WRITER
@@ -69,18 +70,18 @@
 //! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
 //!   that has ASLEEP. So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait
 //!   looks at ASLEEP in the value that it replaces, and then wakes all: admit, unreserve, reopen, and reserve if the
-//!   lock was closed; exit and turn_away if a writer waits for no other reader. ASLEEP is cleared only by who then wakes all. asserted: cannot be, locally; checked
+//!   lock was closed; exit, turn_away and fold if a writer waits for no other reader. ASLEEP is cleared only by who then wakes all. asserted: cannot be, locally; checked
 //!   by: conformance `all_roles`.
 //! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away.
 //!   An upgrade does not wait for who has the turn: that one needs all readers gone, and the upgradable one is a reader.
 //!   asserted: `unreserve`; checked by: test `upgrades`.
-//! - I5 A spread lock has no writer, and as many readers as active, less 393,216, and its counter say together. asserted: cannot be,
+//! - I5 A lock with a counter has no writer, and as many readers as active, less 393,216, and the counter say together. asserted: cannot be,
 //!   as a sum over cores takes time; checked by: test `a_writer_folds_it_and_finds_all_readers`, and conformance `all_roles`.
 //!
 //! # Orderings
 //! - E1 `admit` -> `enter`, `turn_away`, `let_in`, `claim`, `seize`, `reserve`, and the look of an admitted reader: what the
 //!   writer wrote.
-//! - E2 `exit`, `unreserve`, `count`, `balance` -> `claim`, `seize`, `fold`: what the readers have read, so that a writer does
+//! - E2 `exit`, `unreserve`, `count`, `fold` -> `claim`, `seize`, `fold`: what the readers have read, so that a writer does
 //!   not change it before.
 //! - E3 `spread`, `admit` -> `count`, `fold`: that the counter was zero.
 //!
@@ -106,7 +107,10 @@
 //! No. The write that lets the next one in is the last touch; a wake goes by the address.
 //!
 //! # Limits
-//! 524,288 readers at once, or so many holds of forgotten guards. The next one panics; of a spread lock, the next writer does.
+//! 524,288 readers at once, or so many holds of forgotten guards. The next one panics. Of a spread lock, which nobody adds up, the
+//! next writer does, from 655,361 on. A lock that many more readers enter at the same instant would run over.
+//! A child of `vfork`, and a thread that `clone` has made without the C library, has no area of its own for sequences: it is not to
+//! use a lock that may be spread.
 //! The holder's core is not known, so nobody lends it a priority. A thread that ends in its sleep leaves the lock closed.
 
 mod pace;
@@ -142,7 +146,7 @@ const WARM: Step = step("warm");
 const SPREAD: Step = step("spread");
 const EXPEL: Step = step("expel");
 const FOLD: Step = step("fold");
-const BALANCE: Step = step("balance");
+const GATHER: Step = step("gather");
 
 const fn step(name: &'static str) -> Step {
     Step { lock: "rwlock", name }
@@ -246,6 +250,10 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         let word: *const P::U64 = &self.word;
         P::step(EXIT);
         let after = State(self.word.fetch_sub(ONE_ACTIVE, Release)).one_reader_less(); // E2
+        if after.has_counter() {
+            // So that who leaves next looks first. Only the address is used.
+            P::note(word, true);
+        }
         if after.has(ASLEEP) && after.lets_a_writer_in() {
             wake_all::<P>(word);
         }
@@ -280,7 +288,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     #[inline(never)]
     fn enter_slow(&self, before: State, blocked: u64, deadline: Option<u64>) -> bool {
         if before.n_active() >= MOST_ACTIVE {
-            self.too_many();
+            self.is_one_of_too_many();
         }
         self.heat(before);
         !before.has(blocked) || self.read_slow(before, blocked, deadline)
@@ -297,17 +305,26 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         self.enter_slow(self.add_one(), blocked, Some(deadline_ns))
     }
 
+    /// The caller has counted itself, as one of more than there may be. Panics unless the word only seems to have them.
     #[cold]
-    fn too_many(&self) {
-        while self.load().is_spread() {
-            if self.load().n_active() < MOST_ACTIVE {
-                return;
-            }
-            self.balance();
+    fn is_one_of_too_many(&self) {
+        let has_room = self.keeps_in_range();
+        let state = self.load();
+        if !has_room || (!state.has_counter() && state.n_active() > MOST_ACTIVE) {
+            // SAFETY: counted by the caller.
+            unsafe { self.release_read() };
+            refuse_more();
         }
-        // SAFETY: counted just now.
-        unsafe { self.release_read() };
-        refuse_more()
+    }
+
+    /// The word has room for no more readers, as `state` says: makes some, or panics.
+    #[cold]
+    fn has_room_or_refuses(&self, state: State) {
+        if !state.has_counter() || !self.keeps_in_range() {
+            refuse_more();
+        }
+        // Who folds it may be at it.
+        P::yield_now();
     }
 
     fn try_enter(&self, blocked: u64) -> bool {
@@ -320,7 +337,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
                 return false;
             }
             if state.n_active() >= MOST_ACTIVE {
-                self.has_room_or_refuses();
+                self.has_room_or_refuses(state);
                 continue;
             }
             P::step(ENTER);
@@ -335,7 +352,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// The same of a lock that was closed.
     fn read_slow(&self, before: State, blocked: u64, deadline: Option<u64>) -> bool {
         let Some(phase) = self.turn_away(before, blocked) else { return true };
-        let mut pace = Pace::<P>::new(if before.is_spread() { AWAKE_IN_FOLD_NS } else { READER_AWAKE_NS });
+        let mut pace = Pace::<P>::new(if before.has_counter() { AWAKE_IN_FOLD_NS } else { READER_AWAKE_NS });
         loop {
             let state = State(self.word.load(Acquire)); // E1
             if state.phase() != phase {
@@ -366,6 +383,11 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
             if !state.has(blocked) || (before.has(WRITER) && !state.has(WRITER)) {
                 return None;
             }
+            if state.n_waiting() >= MOST_ACTIVE {
+                // SAFETY: counted by the caller.
+                unsafe { self.release_read() };
+                refuse_more();
+            }
             P::step(TURN_AWAY);
             if self.change_and_wake(state, state.turned_away(), Relaxed, State::lets_a_writer_in) {
                 return Some(state.phase());
@@ -394,7 +416,8 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         let state = self.load();
         if !state.is_idle() {
             // Nobody may read a spread lock, which only who has the turn can tell.
-            return state.is_spread() && self.write_slow(Want::Write, Some(PAST));
+            let may_be_unread = state.is_spread() && !state.has(CLOSED | UPGRADABLE) && state.n_waiting() == 0;
+            return may_be_unread && self.write_slow(Want::Write, Some(PAST));
         }
         P::step(CLAIM);
         self.cas(state, state.cooled().with(WRITER), Acquire) // E1, E2
@@ -489,7 +512,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// Whether it is known, without a look at the counters, that nobody reads; stale at once.
     pub fn is_surely_unread(&self) -> bool {
         let state = self.load();
-        state.has(WRITER) || !state.is_spread() && state.n_active() == 0
+        state.has(WRITER) || !state.has_counter() && state.n_active() == 0
     }
 
     /// Whether somebody has the lock for writing; stale at once.
@@ -501,7 +524,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     pub fn is_at_rest(&self) -> bool {
         let state = self.load();
         let is_unread = || !state.has(CLOSED) && state.n_waiting() == 0 && self.n_readers() == 0;
-        (state.is_idle() || state.is_spread() && is_unread()) && self.turn.is_at_rest()
+        (state.is_idle() || state.has_counter() && is_unread()) && self.turn.is_at_rest()
     }
 }
 

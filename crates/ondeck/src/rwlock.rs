@@ -44,8 +44,8 @@ type RawRwLock = RawOndeckRwLock<Hardware>;
 /// the lock in the order of a [`Mutex`](crate::Mutex), which is not first come, first served.
 ///
 /// # Panics
-/// A lock can have 524,288 readers at once. The next one panics, or the next writer if readers count themselves by core, and
-/// the lock stays as it was. Guards that you forget
+/// A lock can have 524,288 readers at once. The next one panics, and the lock stays as it was. If readers count themselves by
+/// core, the next writer does that instead, from 655,361 on. Guards that you forget
 /// count too. A panic while a guard is alive releases the lock and does not poison it.
 ///
 /// # Example
@@ -247,7 +247,7 @@ impl<T: ?Sized> RwLock<T> {
     /// by a system call that takes some microseconds and interrupts the threads of the process.
     ///
     /// # Panics
-    /// If the lock has more than 524,288 readers, which count themselves by core.
+    /// If the lock has more than 655,360 readers, which count themselves by core.
     ///
     /// # Example
     /// ```

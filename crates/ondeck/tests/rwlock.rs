@@ -323,11 +323,15 @@ fn one_reader_too_many_panics_and_changes_nothing() {
     let lock = RwLock::new(());
     (0..MOST).for_each(|_| std::mem::forget(lock.read()));
     if catch_unwind(AssertUnwindSafe(|| std::mem::forget(lock.read()))).is_ok() {
-        // Its readers count themselves by core, and nobody has added that up.
+        // Its readers count themselves by core, and nobody adds that up before a writer comes.
+        const FAR_TOO_MANY: u32 = 655_361;
+        (MOST + 1..FAR_TOO_MANY).for_each(|_| std::mem::forget(lock.read()));
         panics(|| drop(lock.write()));
         assert!(!lock.is_locked_exclusive());
-        // SAFETY: this thread reads, and its guards are forgotten.
-        unsafe { lock.force_unlock_read() };
+        for _ in MOST..FAR_TOO_MANY {
+            // SAFETY: this thread reads, and its guards are forgotten.
+            unsafe { lock.force_unlock_read() };
+        }
         assert!(lock.try_write().is_none());
     }
     panics(|| drop(lock.read()));

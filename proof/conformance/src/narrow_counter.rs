@@ -118,8 +118,8 @@ impl<P: Platform, const CUT: u32, const CAN_EXPEL: bool> CoreCounters for Narrow
         sequences::give_counter();
     }
 
-    unsafe fn count_unless_expelled(word: &Self::U64, closed: u64, amount: u64) -> bool {
-        sequences::look_and_count::<Self>(word, closed, amount)
+    unsafe fn count_unless_expelled(word: &Self::U64, amount: u64) -> bool {
+        sequences::look_and_count::<Self>(word, amount)
     }
 
     fn expel_counts() {

@@ -58,6 +58,8 @@ pub enum Role {
     Read,
     /// Has readers count by core, and reads.
     Spread,
+    /// Has readers count in the lock.
+    Compact,
     /// Reads, if it can at once.
     TryRead,
     /// Reads, unless the deadline is past.
@@ -139,6 +141,7 @@ impl<H: Harness> Shared<H> {
                 lock.spread();
                 lock.read();
             }
+            Role::Compact => return lock.compact(),
             Role::TryRead if lock.try_read() => {}
             Role::ReadUntil(deadline_ns) if lock.read_until(deadline_ns) => {}
             Role::ReadTwice => {

@@ -95,12 +95,13 @@ pub(crate) fn give_counter() {
 }
 
 /// As `CoreCounters::count_unless_expelled`. A thread is now on one core and now on the other.
-pub(crate) fn look_and_count<P: Platform>(word: &P::U64, closed: u64, amount: u64) -> bool {
+pub(crate) fn look_and_count<P: Platform>(word: &P::U64, amount: u64) -> bool {
     const NUMBER: u64 = 0x3ff << 22;
+    const FOLDING: u64 = 1 << 20;
     let core = P::ticks() as usize % 2;
     let look = || {
         let seen = word.fetch_or(0, Acquire);
-        let is_open = seen & closed == 0 && seen & NUMBER != 0;
+        let is_open = seen & FOLDING == 0 && seen & NUMBER != 0;
         is_open.then(|| counter::<P>().expect("a lock has a counter that somebody has taken"))
     };
     // No two threads of one core are in a sequence at once.

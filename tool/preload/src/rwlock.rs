@@ -1,13 +1,28 @@
-//! The C library's locks for readers and writers, recorded.
+//! Locks for readers and writers: ours, the C library's own, and either recorded.
 //!
-//! They stay its own, whichever lock answers for mutexes. Not recorded, a call is handed on, and costs a nanosecond more.
-//! Recorded, a lock is tried first, and a clock is asked only if it is taken. A call with a deadline looks at the lock
-//! instead: the C library refuses a deadline that is none also where the lock is free, and a try would not.
+//! Where the flagship answers for mutexes, ours answers for the locks of one process, as `ours` has it. All others stay the C
+//! library's, and so do those that processes share. Recorded, a lock is tried first, and a clock is asked only if it is taken.
+//! A call with a deadline looks at the lock instead: a deadline that is none is refused also where the lock is free, and a try
+//! would not.
 //!
 //! # Whose are the bytes
 //! The recorder's marks lie in eight bytes that the C library sets to zero and never uses. A lock that processes share has no
-//! marks: of it waits are known, and not who holds it.
+//! marks: of it waits are known, and not who holds it. In one of ours:
+//!
+//! | bytes | the C library's name | in a lock of ours |
+//! |---|---|---|
+//! | 0-15 | `__readers` to `__writers_futex` | the lock |
+//! | 16-19 | `__pad3` | which process has touched it last, see `process`; 0 if no fork leads to that |
+//! | 24-27 | `__cur_writer` | the thread that writes, by the kernel's number |
+//! | 28-31 | `__shared` | as there |
+//! | 40-47 | `__pad2` | the recorder's marks |
+//! | 48-51 | `__flags` | as there: whom it prefers |
+//!
+//! Zeros are a free lock, so the static initializers need no first use.
 #![allow(clippy::missing_safety_doc, reason = "as in `names`: for callers that keep what POSIX asks for")]
+
+mod answers;
+mod ours;
 
 use crate::handler::or_leave;
 use crate::{Answer, process, real, thread};
@@ -17,13 +32,16 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{EBUSY, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use ondeck_record::Access::{self, Reading, Writing};
 use ondeck_record::{Marks, OpaqueWait, after_writers, gives_up, is_due, prepare_to_read, tells_order};
+use ours::Raw;
 
 /// The 56 bytes of one.
 #[repr(C)]
-struct Rwlock {
-    /// `__readers`: flags, and above them the number of readers.
-    readers: AtomicU32,
-    _futexes: [u32; 5],
+pub(crate) struct Rwlock {
+    /// Ours. In the C library's, `__readers` is at its beginning: flags, and above them the number of readers.
+    raw: Raw,
+    /// The process that has touched it last, if it is ours.
+    generation: AtomicU32,
+    _futex: u32,
     /// `__cur_writer`: the thread that writes.
     writer: AtomicU32,
     /// `__shared`: whether processes share it.
@@ -38,6 +56,7 @@ struct Rwlock {
 
 const _: () = assert!(size_of::<Rwlock>() == size_of::<pthread_rwlock_t>());
 const _: () = assert!(offset_of!(Rwlock, writer) == 24 && offset_of!(Rwlock, marks) == 40);
+const _: () = assert!(offset_of!(Rwlock, raw) == 0 && offset_of!(Rwlock, generation) == 16);
 
 // The C library's flags in `__readers`.
 const WRITERS_TURN: u32 = 1;
@@ -61,9 +80,22 @@ impl Rwlock {
         self.writer.load(Relaxed) != 0
     }
 
+    /// `__readers` of one that is the C library's.
+    fn readers(&self) -> u32 {
+        let first = (&raw const self.raw).cast::<AtomicU32>();
+        // SAFETY: its first four bytes, which are changed as an atomic.
+        unsafe { &*first }.load(Relaxed)
+    }
+
     /// Whether a thread would wait for it, as far as a look can tell.
     fn looks_taken(&self, access: Access) -> bool {
-        let word = self.readers.load(Relaxed);
+        if let Some(raw) = self.ours() {
+            return match access {
+                Writing => raw.is_taken(),
+                Reading => raw.is_taken_for_writing(),
+            };
+        }
+        let word = self.readers();
         let has_writer = word & WRITER_IS_IN != 0;
         match access {
             Writing => has_writer || word >= ONE_READER,
@@ -73,7 +105,10 @@ impl Rwlock {
 
     /// Whether who has it now to read is alone with it.
     fn has_one_reader(&self) -> bool {
-        self.readers.load(Relaxed) / ONE_READER == 1
+        match self.ours() {
+            Some(raw) => raw.n_readers() == 1,
+            None => self.readers() / ONE_READER == 1,
+        }
     }
 
     fn address(&self) -> u64 {
@@ -160,6 +195,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_init(
     lock: *mut pthread_rwlock_t,
     attributes: *const pthread_rwlockattr_t,
 ) -> c_int {
+    // Sets zeros, whether it is shared, and whom it prefers.
     // SAFETY: the caller's.
     let answer = unsafe { real::pthread_rwlock_init(lock, attributes) };
     if answer == 0 && process::records() {
@@ -179,6 +215,10 @@ fn waits<T>(act: impl FnOnce() -> T) -> T {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller's lock exists.
+    let here = unsafe { at(lock) };
+    // SAFETY: nobody uses it any more.
+    unsafe { here.retire() };
     // SAFETY: the caller's.
     let answer = unsafe { real::pthread_rwlock_destroy(lock) };
     if answer == 0 {
@@ -194,7 +234,7 @@ macro_rules! locks {
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name(lock: *mut pthread_rwlock_t $(, $argument: $type)*) -> c_int {
             // SAFETY: the caller's.
-            let act = || unsafe { real::$name(lock $(, $argument)*) };
+            let act = || unsafe { answers::$name(lock $(, $argument)*) };
             if !process::records() {
                 return act();
             }
@@ -218,13 +258,13 @@ locks! {
 #[inline(always)]
 unsafe fn try_to_read(lock: *mut pthread_rwlock_t, _: impl Fn() -> Answer) -> Answer {
     // SAFETY: the caller's.
-    unsafe { real::pthread_rwlock_tryrdlock(lock) }
+    unsafe { answers::pthread_rwlock_tryrdlock(lock) }
 }
 
 #[inline(always)]
 unsafe fn try_to_write(lock: *mut pthread_rwlock_t, _: impl Fn() -> Answer) -> Answer {
     // SAFETY: the caller's.
-    unsafe { real::pthread_rwlock_trywrlock(lock) }
+    unsafe { answers::pthread_rwlock_trywrlock(lock) }
 }
 
 #[inline(always)]
@@ -242,7 +282,7 @@ unsafe fn look_and_write(lock: *mut pthread_rwlock_t, act: impl Fn() -> Answer) 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's.
-    let answer = unsafe { real::pthread_rwlock_tryrdlock(lock) };
+    let answer = unsafe { answers::pthread_rwlock_tryrdlock(lock) };
     if answer == 0 && process::records() {
         // SAFETY: the caller's lock exists.
         let here = unsafe { at(lock) };
@@ -254,7 +294,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlo
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's.
-    let answer = unsafe { real::pthread_rwlock_trywrlock(lock) };
+    let answer = unsafe { answers::pthread_rwlock_trywrlock(lock) };
     if answer == 0 && process::records() {
         // SAFETY: the caller's lock exists.
         let here = unsafe { at(lock) };
@@ -267,7 +307,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlo
 pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     if !process::records() {
         // SAFETY: the caller's.
-        return unsafe { real::pthread_rwlock_unlock(lock) };
+        return unsafe { answers::pthread_rwlock_unlock(lock) };
     }
     // SAFETY: the caller's lock exists.
     let here = unsafe { at(lock) };
@@ -277,7 +317,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_
         false => marks.release_read(here.address(), || here.has_one_reader()),
     });
     // SAFETY: the caller's.
-    let answer = unsafe { real::pthread_rwlock_unlock(lock) };
+    let answer = unsafe { answers::pthread_rwlock_unlock(lock) };
     if let Some(pending) = pending {
         pending.done();
     }

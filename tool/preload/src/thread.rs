@@ -89,6 +89,23 @@ pub(crate) fn number() -> u32 {
     if owner == 0 { kernel::thread() } else { owner }
 }
 
+/// How many locks the calling thread has to read, each as often as it reads it.
+#[inline(always)]
+pub(crate) fn reads() -> u32 {
+    own::reads()
+}
+
+#[inline(always)]
+pub(crate) fn reads_one_more() {
+    own::set_reads(own::reads().wrapping_add(1));
+}
+
+/// Some programs let another thread unlock, which then has had none.
+#[inline(always)]
+pub(crate) fn reads_one_less() {
+    own::set_reads(own::reads().saturating_sub(1));
+}
+
 /// Another number for each thread that lives: the address of what it has for itself.
 pub(crate) fn place() -> usize {
     Hardware::thread_id().get() as usize
@@ -115,7 +132,7 @@ pub(crate) fn is_alone() -> bool {
 #[cold]
 const fn seldom() {}
 
-/// Eight bytes of each thread, 0 at first, at an offset from its pointer that is fixed when the library is loaded. The
+/// Sixteen bytes of each thread, 0 at first, at an offset from its pointer that is fixed when the library is loaded. The
 /// compiler's own thread-locals call a function for each look from a library, which costs as much as an atomic operation.
 #[cfg(target_arch = "x86_64")]
 mod own {
@@ -127,8 +144,8 @@ mod own {
         ".hidden ondeck_thread",
         ".globl ondeck_thread",
         ".type ondeck_thread, @object",
-        ".size ondeck_thread, 8",
-        "ondeck_thread: .zero 8",
+        ".size ondeck_thread, 16",
+        "ondeck_thread: .zero 16",
         ".popsection",
     );
 
@@ -149,7 +166,7 @@ mod own {
     #[inline(always)]
     fn word<const AT: usize>() -> u32 {
         let value;
-        // SAFETY: reads the calling thread's eight bytes, which nobody else has.
+        // SAFETY: reads the calling thread's own bytes, which nobody else has.
         unsafe {
             asm!(
                 "mov {value:e}, dword ptr fs:[{offset} + {at}]",
@@ -172,9 +189,27 @@ mod own {
         word::<0>()
     }
 
+    #[inline(always)]
+    pub(super) fn reads() -> u32 {
+        word::<8>()
+    }
+
+    #[inline(always)]
+    pub(super) fn set_reads(reads: u32) {
+        // SAFETY: as below.
+        unsafe {
+            asm!(
+                "mov dword ptr fs:[{offset} + 8], {reads:e}",
+                reads = in(reg) reads,
+                offset = in(reg) offset(),
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
     pub(super) fn set(state: u32, id: u32) {
         let value = u64::from(state) << 32 | u64::from(id);
-        // SAFETY: writes the calling thread's eight bytes, which nobody else has.
+        // SAFETY: writes the calling thread's own bytes, which nobody else has.
         unsafe {
             asm!(
                 "mov qword ptr fs:[{offset}], {value}",
@@ -193,6 +228,15 @@ mod own {
 
     std::thread_local! {
         static OWN: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+        static READS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    pub(super) fn reads() -> u32 {
+        READS.get()
+    }
+
+    pub(super) fn set_reads(reads: u32) {
+        READS.set(reads);
     }
 
     #[inline(always)]

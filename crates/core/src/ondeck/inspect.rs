@@ -2,8 +2,9 @@
 
 use super::state::{DECK, LOCKED, QUIET};
 use super::{Policy, RawOndeck};
-use crate::Platform;
+use crate::{Atomic, Platform};
 use core::fmt;
+use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform, T: Policy> RawOndeck<P, T> {
     /// How often the lock was released or passed, modulo 1024. `None` while something is asked of its holder, after which it is
@@ -11,6 +12,11 @@ impl<P: Platform, T: Policy> RawOndeck<P, T> {
     pub fn n_releases(&self) -> Option<u64> {
         let state = self.load();
         (!state.is_alarmed() && !state.has(QUIET)).then(|| state.count())
+    }
+
+    /// Makes it free, and forgets who waits, of whom no thread of this process is one.
+    pub(crate) fn make_free(&self) {
+        self.word.store(0, Relaxed);
     }
 
     /// Whether some thread holds the lock; stale at once.

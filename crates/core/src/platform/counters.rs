@@ -7,6 +7,8 @@ use core::num::NonZeroU32;
 pub(crate) const COUNTER_SHIFT: u32 = 22;
 /// Bits of that number.
 pub(crate) const COUNTER_BITS: u32 = 10;
+/// The bit of that word with which nobody counts.
+pub(crate) const FOLDING_SHIFT: u32 = 20;
 
 /// In a counter, readers that are in are below this bit, and how many came in is above it.
 const ENTERED_SHIFT: u32 = 52;
@@ -55,16 +57,16 @@ pub trait CoreCounters: Platform {
         let _ = counter;
     }
 
-    /// Looks whether `word` has the number of a counter, and no bit of `closed`, which are in its upper half; if so adds `amount` to this core's part of the
-    /// counter. Returns whether it did.
+    /// Looks whether `word` has the number of a counter, and bit 20 is 0; if so adds `amount` to this core's part of the counter.
+    /// Returns whether it did.
     ///
     /// The look and the addition are two steps. An [`expel_counts`](CoreCounters::expel_counts) in between, a signal, or the loss
     /// of the core ends it with false and without the addition. The look has Acquire ordering and the addition Release.
     ///
     /// # Safety
     /// The number in the word is of a counter that was taken.
-    unsafe fn count_unless_expelled(word: &Self::U64, closed: u64, amount: u64) -> bool {
-        let _ = (word, closed, amount);
+    unsafe fn count_unless_expelled(word: &Self::U64, amount: u64) -> bool {
+        let _ = (word, amount);
         false
     }
 
@@ -84,13 +86,13 @@ pub trait CoreCounters: Platform {
 
     /// Whether a lock with its word there may be spread, as far as [`note`](CoreCounters::note) has told: a guess, that does without a
     /// look at the word.
-    fn is_noted(word: &Self::U64) -> bool {
+    fn is_noted(word: *const Self::U64) -> bool {
         let _ = word;
         true
     }
 
     /// Tells whether the lock with its word there is spread.
-    fn note(word: &Self::U64, is_spread: bool) {
+    fn note(word: *const Self::U64, is_spread: bool) {
         let _ = (word, is_spread);
     }
 

@@ -6,47 +6,50 @@
 //! ([`CoreCounters::count_unless_expelled`]). How many readers there are is what the word and all parts say *together*. A
 //! reader may enter by the one and leave by the other, on this core or that.
 //!
-//! A reader that finds the lock closed uses the word. A writer closes the lock, puts an end to the counting that is under way
-//! ([`CoreCounters::expel_counts`]), and *folds* the lock: it adds the parts to the word. From there on all is as if there had
-//! never been a counter.
+//! To make it compact again is to *fold* it: somebody sets FOLDING, with which nobody counts any more, puts an end to the
+//! counting that is under way ([`CoreCounters::expel_counts`]), and adds the parts to the word. Meanwhile readers use the word. A
+//! writer sets FOLDING as it closes the lock.
 //!
 //! # Argument
-//! - *The sum stays while it is read*: who counts has looked at the word in the same sequence and found it open. Sequences that looked
-//!   before the lock was closed are over when the expulsion is; later ones find it closed. It stays closed until it is
-//!   folded, as only who has closed it opens it.
-//! - *Two may fold*, the writer whose turn it is and the upgradable reader, as each has closed it for itself. Both find the same
-//!   sum. The comparison of one of them succeeds; it gives the counter back. The other finds another word, or none to fold. No lock is
-//!   spread meanwhile, as the flag of the slower one stands.
+//! - *The sum stays while it is read*: who counts has looked at the word in the same sequence, and FOLDING was not set. Sequences
+//!   that looked before it was are over when the expulsion is; later ones find it set.
+//! - *One folds*: FOLDING is set by a comparison with a word without it, and is taken away by who has set it, with the counter. So no
+//!   two add the same sum, and the counter is given back once. It is spread anew only after that.
+//! - *No writer comes in meanwhile*: with a counter, the word lets none in, whatever it counts. Who folds wakes whoever waits for the
+//!   state that comes of it, as a reader does that leaves.
 //! - *The counter is zero at first*: who gives one back clears it while nobody counts there, and tells of that by the bit that says
 //!   who has it. Who takes it tells all readers by E3.
-//! - *The word does not run over.* Some readers enter by the counter and leave by the word, or the other way round. So a spread lock
-//!   has 393,216 more in its word. Where it comes to have 262,144 or 524,288, readers move the difference to the counter (`balance`),
-//!   as if so many entered here and left there. Between closing and folding they cannot: then they yield.
-//! - *The lock may go* once a reader has left: the last instruction of a sequence writes the table of counters, not the lock.
+//! - *The word does not run over.* Some readers enter by the counter and leave by the word, or the other way round. So beside a
+//!   counter the word has 393,216 more. Who comes or leaves by the word, and finds fewer than 262,144 or at least 524,288, folds the lock
+//!   before, or leaves that to who is at it. Behind 131,072 or 655,360 it waits for that one. Who does not look at the word
+//!   first, as nothing is noted of the lock, sees in the answer that it has a counter, and notes that: the next one
+//!   looks. So only threads that are at it at the same time go on behind these limits.
+//! - *The lock may go* once a reader has left: the last instruction of a sequence writes the table of counters, not the lock, and a
+//!   note is of an address.
 //!
 //! # When
 //! One read in 16 is looked at, which the word itself counts. Of these the core picks one in 64, or one in 256 of those
 //! that find no other reader. The second one without a writer in between spreads the lock: after some 2,000 reads that
 //! disturb each other, or 8,000 that do not. If 512 readers have entered by the counter when the next writer comes, it has saved
-//! more than the expulsion costs, and the writer spreads the lock again as it leaves. It does so once more after a
-//! counter that was not worth it, as writers often come in pairs.
+//! more than the expulsion costs, and the writer spreads the lock again as it leaves. (They are counted up to 4,095, so one in eight
+//! that has had more is taken for less.) It does so once more after a counter that was not worth it, as writers often come in pairs.
 //!
 //! # Bound
 //! A writer that finds the lock spread waits for one expulsion more, which takes microseconds, and interrupts the threads of the
-//! process that run. Each expulsion follows on 512 reads, or on one that did, or on 2,000 reads.
+//! process that run. Each expulsion follows on 512 reads, or on one that did, or on 2,000 reads; or on 131,072 that have come or left
+//! by the word.
 //!
 //! # Lineage
 //! A counter for each processor, and a writer that visits all: Hsieh and Weihl 1992, brlock, Linux' percpu-rwsem, Xen's percpu
 //! rwlock. A barrier that only the writer pays: passive reader-writer locks, liburcu. Not related: tables of visible readers by
 //! hash of lock and thread.
 
-use super::state::{CLOSED, LEAST_ACTIVE, ONE_ACTIVE, ONE_LOOKED_AT_IN, State, WRITER};
-use super::wants::Want;
-use super::{BALANCE, COUNT, EXPEL, FOLD, RawOndeckRwLock, SPREAD, WARM, refuse_more};
+use super::state::{CLOSED, LEAST_ACTIVE, MOST_ACTIVE, ONE_ACTIVE, ONE_LOOKED_AT_IN, State, WRITER};
+use super::{COUNT, EXPEL, FOLD, GATHER, RawOndeckRwLock, SPREAD, WARM};
 use crate::ondeck::Policy;
 use crate::{Atomic, CoreCounters, Counted};
 use core::num::NonZeroU32;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// One read in so many that finds another reader in is looked at, and the second one without a writer in between spreads the lock. So
 /// some thousand reads have cost what an expulsion does.
@@ -55,24 +58,24 @@ const ONE_IN: u32 = 1024;
 const ONE_ALONE_IN: u32 = 4 * ONE_IN;
 
 impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
-    /// Counts the caller in or out by core, if the lock is spread and not closed.
+    /// Counts the caller in or out by core, if the lock is spread.
     #[inline(always)]
     pub(super) fn counts(&self, amount: u64) -> bool {
-        P::MAY_COUNT && P::is_noted(&self.word) && self.load().is_spread() && self.counts_if_open(amount)
+        P::MAY_COUNT && P::is_noted(&self.word) && self.load().is_spread() && self.counts_if_spread(amount)
     }
 
     /// The same of a lock that was spread just now.
     #[inline(always)]
-    fn counts_if_open(&self, amount: u64) -> bool {
+    fn counts_if_spread(&self, amount: u64) -> bool {
         P::step(COUNT);
         // SAFETY: what is in the word as a counter's number is one, taken by who has written it.
-        unsafe { P::count_unless_expelled(&self.word, CLOSED, amount) } // E1, E2
+        unsafe { P::count_unless_expelled(&self.word, amount) } // E1, E2
     }
 
     /// As `enter`, of a lock that is most likely spread.
     #[inline(always)]
     pub(super) fn enter_noted(&self, blocked: u64) {
-        if !self.load().is_spread() || !self.counts_if_open(Counted::ENTER) {
+        if !self.load().is_spread() || !self.counts_if_spread(Counted::ENTER) {
             self.enter_by_word(blocked);
         }
     }
@@ -80,40 +83,74 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// As `release_read`, the same.
     #[inline(always)]
     pub(super) fn leave_noted(&self) {
-        if !self.load().is_spread() || !self.counts_if_open(Counted::LEAVE) && !self.balances_before_it_leaves() {
-            self.leave_by_word();
+        let state = self.load();
+        if state.is_spread() && self.counts_if_spread(Counted::LEAVE) {
+            return;
         }
+        if state.has_counter() {
+            self.keeps_in_range();
+        }
+        self.leave_by_word();
     }
 
-    /// So many may have come in by the counter and left by the word that it has room for no more such.
+    /// Folds the lock if so many have entered by the one and left by the other that the word would run over, or leaves that to
+    /// who is at it. False if there are far too many readers.
     #[cold]
-    fn balances_before_it_leaves(&self) -> bool {
+    #[inline(never)]
+    pub(super) fn keeps_in_range(&self) -> bool {
         loop {
             let state = self.load();
-            if !state.is_spread() || state.n_active() >= LEAST_ACTIVE {
-                return false;
+            if !state.is_out_of_range() {
+                return true;
             }
-            self.balance();
+            if state.is_spread() {
+                if self.gathers(state) {
+                    return self.fold();
+                }
+            } else if state.is_far_out() {
+                P::yield_now();
+            } else {
+                return true;
+            }
         }
     }
 
-    /// The caller, a reader, moves what the word has too many or too few to the counter. Where the lock is closed, it will soon be
-    /// folded.
+    fn gathers(&self, state: State) -> bool {
+        P::step(GATHER);
+        self.cas(state, state.folding(), Relaxed)
+    }
+
+    /// Has readers count themselves in the lock again, if they do so by core: an expulsion, without waiting for readers to leave.
+    pub fn compact(&self) {
+        let state = self.load();
+        if state.is_spread() && self.gathers(state) {
+            self.fold();
+        }
+    }
+
+    /// Makes a lock compact for which the caller has set FOLDING. False if there are far too many readers: then it is spread again.
     #[cold]
-    pub(super) fn balance(&self) {
-        let drift = self.load().drift();
-        let readers = drift.unsigned_abs() * ONE_ACTIVE;
-        P::step(BALANCE);
-        // As if so many entered here and left there, in this order: so nobody sees fewer readers than there are.
-        if drift < 0 {
-            self.word.fetch_add(readers, Relaxed);
-        }
-        let is_counted = self.counts(drift as u64);
-        if is_counted == (drift > 0) {
-            self.word.fetch_sub(readers, Release); // E2
-        }
-        if !is_counted {
-            P::yield_now();
+    pub(super) fn fold(&self) -> bool {
+        P::step(EXPEL);
+        P::expel_counts();
+        let counter = State(self.word.load(Acquire)).counter(); // E3
+        let counted = P::counted(counter);
+        loop {
+            let state = self.load();
+            let folded = state.folded(counted.readers, P::was_worth_it(counted));
+            let next = folded.unwrap_or(state.spread_again());
+            P::step(FOLD);
+            // E2
+            if self.change_and_wake(state, next, AcqRel, State::lets_a_writer_in) {
+                if folded.is_some() {
+                    // SAFETY: taken for this lock, which does not name it any more; all counts are over.
+                    unsafe { P::give_counter(counter) };
+                }
+                if !next.is_hot() {
+                    P::note(&self.word, next.has_counter());
+                }
+                return folded.is_some();
+            }
         }
     }
 
@@ -128,7 +165,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     #[cold]
     fn heat_up(&self, before: State) {
         let one_in = if before.n_active() > 0 { ONE_IN } else { ONE_ALONE_IN };
-        if before.is_spread() {
+        if before.has_counter() {
             P::note(&self.word, true);
         }
         if !P::is_sampled(one_in / ONE_LOOKED_AT_IN) {
@@ -137,7 +174,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         let state = self.load();
         if state.warmer().is_hot() {
             self.spread();
-        } else if !state.has(CLOSED) && !state.is_spread() {
+        } else if !state.has(CLOSED) && !state.has_counter() {
             // What is noted there is of another one, which notes itself again.
             P::note(&self.word, false);
             P::step(WARM);
@@ -149,10 +186,8 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// that. Returns whether they do; not while a writer has the lock or waits for it, and not where there are no counters.
     pub fn spread(&self) -> bool {
         let state = self.load();
-        if !P::MAY_COUNT || state.has(CLOSED) || state.is_spread() {
-            return state.is_spread();
-        }
-        let Some(counter) = P::take_counter() else { return false };
+        let may_be = P::MAY_COUNT && !state.has(CLOSED) && !state.has_counter() && state.n_active() < LEAST_ACTIVE;
+        let Some(counter) = (if may_be { P::take_counter() } else { None }) else { return state.is_spread() };
         P::step(SPREAD);
         let is_spread = self.cas(state, state.spread(counter.get()), Release); // E3
         if is_spread {
@@ -169,38 +204,6 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         if P::MAY_COUNT && state.is_hot() && !state.has(CLOSED & !WRITER) { P::take_counter() } else { None }
     }
 
-    /// Makes a spread lock compact that the caller has closed for what it wants.
-    #[cold]
-    pub(super) fn fold(&self, state: State, want: Want) {
-        let counter = state.counter();
-        P::step(EXPEL);
-        P::expel_counts();
-        loop {
-            let state = State(self.word.load(Acquire)); // E3
-            if state.counter() != counter {
-                // The other one that has closed it was faster.
-                return;
-            }
-            let counted = P::counted(counter);
-            let Some(next) = state.folded(counted.readers, P::was_worth_it(counted)) else {
-                if self.reopen(state, want) {
-                    refuse_more();
-                }
-                continue;
-            };
-            P::step(FOLD);
-            // E2
-            if self.cas(state, next, Acquire) {
-                // SAFETY: taken for this lock, which does not name it any more; all counts are over, and it was closed since.
-                unsafe { P::give_counter(counter) };
-                if !next.is_hot() {
-                    P::note(&self.word, false);
-                }
-                return;
-            }
-        }
-    }
-
     /// Makes it compact, so that it may be freed without being dropped.
     ///
     /// # Safety
@@ -215,10 +218,25 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         }
     }
 
+    /// Forgets who waits, and has it compact. For the child of a fork, which has none of the other threads.
+    ///
+    /// # Safety
+    /// No thread of this process waits for the lock, or comes meanwhile.
+    pub unsafe fn forget_who_waits(&self) {
+        let (state, n_readers) = (self.load(), self.n_readers());
+        let held = if state.has(WRITER) { WRITER } else { n_readers.min(MOST_ACTIVE) * ONE_ACTIVE };
+        self.turn.make_free();
+        self.word.store(held, Relaxed);
+        if state.has_counter() {
+            // SAFETY: taken for this lock, which does not name it any more.
+            unsafe { P::give_counter(state.counter()) };
+        }
+    }
+
     /// Those that have it for reading, or look whether they have; stale at once.
-    pub(super) fn n_readers(&self) -> u64 {
+    pub fn n_readers(&self) -> u64 {
         let state = State(self.word.load(Acquire)); // E3
-        let counted = if state.is_spread() { P::counted(state.counter()).readers } else { 0 };
+        let counted = if state.has_counter() { P::counted(state.counter()).readers } else { 0 };
         // Who moves meanwhile may be missed.
         (state.n_readers(counted) as i64).max(0) as u64
     }
@@ -242,7 +260,6 @@ impl<P: CoreCounters, T: Policy> Drop for RawOndeckRwLock<P, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::MOST_ACTIVE;
     use super::*;
     use crate::Hardware;
 
@@ -309,41 +326,123 @@ mod tests {
     #[test]
     fn there_is_room_for_those_who_come_by_the_word() {
         let Some(lock) = spread() else { return };
+        let mut n_folded = 0;
         for _ in 0..2 * MOST_ACTIVE {
+            // So that whichever core this is has a row.
+            Hardware::is_sampled(1);
             lock.read_upgradable();
             // SAFETY: acquired above.
             unsafe { lock.downgrade_upgradable() };
             leave(&lock);
+            n_folded += u32::from(!lock.load().has_counter());
+            lock.spread();
         }
-        assert!(lock.load().is_spread() && lock.is_at_rest());
+        assert!(n_folded > 0 && lock.is_at_rest());
     }
 
-    /// As those do who find the lock closed, or lose their core.
+    /// As those do who are on a core without a row, or have lost it. At no time is it taken for unread.
     #[test]
     fn there_is_room_for_those_who_leave_by_the_word() {
-        let Some(lock) = spread() else { return };
         const N: u64 = 2 * LEAST_ACTIVE;
+        let Some(lock) = spread() else { return };
+        Hardware::is_sampled(1);
         (0..N).for_each(|_| lock.read());
-        for n_left in 1..=N {
-            assert!(!lock.balances_before_it_leaves());
-            assert!(lock.load().n_active() >= LEAST_ACTIVE);
-            lock.word.fetch_sub(ONE_ACTIVE, Release);
+        for n_left in 1..N {
+            if lock.load().has_counter() {
+                lock.keeps_in_range();
+            }
+            lock.leave_by_word();
             assert!(n_left % 1000 != 0 || lock.n_readers() == N - n_left);
         }
-        assert!(lock.load().is_spread() && lock.is_at_rest());
+        assert!(!lock.load().has_counter() && !lock.try_write());
+        leave(&lock);
+        assert!(lock.try_write());
+    }
+
+    /// It is noted at another address, or nowhere, as by another copy of this code.
+    #[test]
+    fn one_that_was_moved_is_not_taken_for_unread() {
+        const N: u64 = LEAST_ACTIVE + 2 * (MOST_ACTIVE - LEAST_ACTIVE) / 3;
+        let Some(lock) = spread() else { return };
+        Hardware::is_sampled(1);
+        (0..N).for_each(|_| lock.read());
+        let lock = std::boxed::Box::new(*lock);
+        (1..N).for_each(|_| leave(&lock));
+        assert!(!lock.try_write());
+        leave(&lock);
         assert!(lock.try_write());
     }
 
     #[test]
-    fn too_many_readers_are_told_to_the_writer() {
+    fn one_that_was_moved_has_room() {
         let Some(lock) = spread() else { return };
-        let n_readers = MOST_ACTIVE + 1;
+        let lock = std::boxed::Box::new(*lock);
+        for _ in 0..LEAST_ACTIVE {
+            lock.read_upgradable();
+            // SAFETY: acquired above.
+            unsafe { lock.downgrade_upgradable() };
+        }
+        (0..LEAST_ACTIVE).for_each(|_| leave(&lock));
+        assert!(lock.is_at_rest());
+    }
+
+    /// All at once, in all ways.
+    #[test]
+    fn threads_that_fold_at_once_lose_no_reader() {
+        const TIMES: u32 = if cfg!(miri) { 10 } else { 20_000 };
+        let Some(lock) = spread() else { return };
+        std::thread::scope(|scope| {
+            for number in 0..4_u32 {
+                let lock = &lock;
+                scope.spawn(move || {
+                    for at in 0..TIMES {
+                        lock.read();
+                        if (at + number) % 64 == 0 {
+                            lock.compact();
+                            lock.spread();
+                        }
+                        leave(lock);
+                    }
+                });
+            }
+        });
+        assert!(lock.is_at_rest() && lock.try_write());
+    }
+
+    #[test]
+    fn the_child_of_a_fork_forgets_who_waits() {
+        for is_spread in [false, true] {
+            let lock = std::boxed::Box::new(Lock::new());
+            (0..3).for_each(|_| lock.read());
+            if is_spread && !lock.spread() {
+                return;
+            }
+            (0..2).for_each(|_| lock.read());
+            lock.word.fetch_or(CLOSED & !WRITER, Relaxed);
+            // SAFETY: nobody waits.
+            unsafe { lock.forget_who_waits() };
+            assert_eq!((lock.load().n_active(), lock.load().has(CLOSED)), (5, false));
+            (0..5).for_each(|_| leave(&lock));
+            assert!(lock.try_write());
+            // SAFETY: nobody waits.
+            unsafe { lock.forget_who_waits() };
+            assert!(lock.is_taken_for_writing());
+        }
+    }
+
+    #[test]
+    fn far_too_many_readers_are_told_to_the_writer() {
+        let Some(lock) = spread() else { return };
+        let n_readers = 2 * MOST_ACTIVE;
         (0..n_readers).for_each(|_| lock.read());
         let writes = || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lock.write()));
-        assert!(writes().is_err() && lock.load().is_spread());
-        leave(&lock);
+        assert!(writes().is_err() && lock.load().is_spread() && !lock.load().has(CLOSED));
+        assert!(lock.try_read());
+        (0..=MOST_ACTIVE).for_each(|_| leave(&lock));
+        assert!(!lock.try_write() && !lock.load().has_counter());
+        (1..MOST_ACTIVE).for_each(|_| leave(&lock));
         assert!(!lock.try_write());
-        (1..n_readers).for_each(|_| leave(&lock));
+        leave(&lock);
         assert!(lock.try_write());
     }
 

@@ -1,11 +1,13 @@
 //! The state word of the reader-writer lock: its fields, and every change of it as a pure function.
 
-use crate::platform::counters::{COUNTER_BITS, COUNTER_SHIFT};
+use crate::platform::counters::{COUNTER_BITS, COUNTER_SHIFT, FOLDING_SHIFT};
 
-/// Readers that wait. A process has fewer threads.
-const WAITING: u64 = (1 << COUNTER_SHIFT) - 1;
+/// Readers that wait.
+const WAITING: u64 = (1 << ACTIVE_BITS) - 1;
 const ONE_WAITING: u64 = 1;
-/// The number of the counter of a spread lock.
+/// Somebody adds what the counter says to the word.
+pub(super) const FOLDING: u64 = 1 << FOLDING_SHIFT;
+/// The number of the counter.
 const COUNTER: u64 = ((1 << COUNTER_BITS) - 1) << COUNTER_SHIFT;
 const ACTIVE_SHIFT: u32 = 32;
 const ACTIVE_BITS: u32 = 20;
@@ -14,10 +16,12 @@ pub(super) const ONE_ACTIVE: u64 = 1 << ACTIVE_SHIFT;
 const ACTIVE: u64 = ((1 << ACTIVE_BITS) - 1) << ACTIVE_SHIFT;
 /// Half of what the field can count: so many may still come before the first of them looks.
 pub(super) const MOST_ACTIVE: u64 = 1 << (ACTIVE_BITS - 1);
-/// Of a spread lock, the field for active readers has so many more: some enter by the counter and leave by the word.
+/// Beside a counter, the field for active readers has so many more: some enter by the counter and leave by the word.
 const SPARE: u64 = LEAST_ACTIVE + (1 << 17);
-/// With fewer than that, a reader of a spread lock does not leave by the word: so many more may be about to.
+/// With fewer than that, or [`MOST_ACTIVE`], a spread lock is folded.
 pub(super) const LEAST_ACTIVE: u64 = 1 << 18;
+/// So far behind these limits, whoever comes waits until it is.
+const FARTHEST: u64 = 1 << 17;
 
 pub(super) const WRITER: u64 = 1 << 52;
 pub(super) const WANTED: u64 = 1 << 53;
@@ -40,7 +44,9 @@ pub(super) const ONE_LOOKED_AT_IN: u32 = 1 << (64 - ENTERED_SHIFT);
 /// What a reader waits for to be gone.
 pub(super) const CLOSED: u64 = WRITER | WANTED | UPGRADES;
 
-const _: () = assert!((WAITING | COUNTER) & ACTIVE == 0 && WAITING & COUNTER == 0, "fields overlap");
+const _: () =
+    assert!((WAITING | COUNTER | FOLDING) & ACTIVE == 0 && COUNTER & (WAITING | FOLDING) == 0, "fields overlap");
+const _: () = assert!(WAITING & FOLDING == 0, "fields overlap");
 const _: () = assert!(ACTIVE & (CLOSED | UPGRADABLE | ASLEEP | PHASE | HEAT | ENTERED) == 0, "fields overlap");
 const _: () =
     assert!((CLOSED | UPGRADABLE | ASLEEP | PHASE) & (HEAT | ENTERED) == 0 && HEAT & ENTERED == 0, "fields overlap");
@@ -76,7 +82,7 @@ impl State {
         self.0 & PHASE
     }
 
-    /// The number of the counter, 0 of a compact lock.
+    /// The number of the counter, 0 of a compact lock. Unless somebody is folding it, the lock is spread.
     pub(super) const fn counter(self) -> u32 {
         ((self.0 & COUNTER) >> COUNTER_SHIFT) as u32
     }
@@ -86,8 +92,24 @@ impl State {
         self.0 >= ENTERED || self.n_active() >= MOST_ACTIVE
     }
 
-    pub(super) const fn is_spread(self) -> bool {
+    pub(super) const fn has_counter(self) -> bool {
         self.0 & COUNTER != 0
+    }
+
+    /// Whether readers count themselves by core.
+    pub(super) const fn is_spread(self) -> bool {
+        self.has_counter() && !self.has(FOLDING)
+    }
+
+    /// Whether so many have entered by the counter and left by the word, or the other way round, that it is to be folded.
+    pub(super) const fn is_out_of_range(self) -> bool {
+        self.has_counter() && (self.n_active() < LEAST_ACTIVE || self.n_active() >= MOST_ACTIVE)
+    }
+
+    /// Whether there is not much room left for others that do the same.
+    pub(super) const fn is_far_out(self) -> bool {
+        const LEAST: u64 = LEAST_ACTIVE - FARTHEST;
+        self.has_counter() && (self.n_active() < LEAST || self.n_active() >= MOST_ACTIVE + FARTHEST)
     }
 
     const fn heat(self) -> u64 {
@@ -101,18 +123,19 @@ impl State {
 
     /// The readers that have a lock whose counter says that: by both, as either may have those of the other.
     pub(super) const fn n_readers(self, counted: u64) -> u64 {
-        if self.is_spread() { self.n_active().wrapping_sub(SPARE).wrapping_add(counted) } else { self.n_active() }
+        if self.has_counter() { self.n_active().wrapping_sub(SPARE).wrapping_add(counted) } else { self.n_active() }
     }
 
-    /// Whether nobody has the lock or waits for it. A spread lock never is.
+    /// Whether nobody has the lock or waits for it. One with a counter never is.
     pub(super) const fn is_idle(self) -> bool {
         self.0 & !(PHASE | ASLEEP | HEAT | ENTERED) == 0
     }
 
-    /// Whether somebody waits for no other reader than itself, and for no writer. Of a spread lock never: who has closed it is
-    /// awake until it is compact.
+    /// Whether somebody waits for no other reader than itself, and for no writer. With a counter that is not known: who folds the
+    /// lock will see.
     pub(super) const fn lets_a_writer_in(self) -> bool {
         match self.n_active() {
+            _ if self.has_counter() => false,
             0 => self.has(WANTED) && !self.has(WRITER),
             1 => self.has(UPGRADES),
             _ => false,
@@ -161,21 +184,26 @@ impl State {
         State(word.0 + (SPARE << ACTIVE_SHIFT))
     }
 
-    /// The word has all readers again, with what the counter says. `None` if they are too many. The lock is to be spread again if the
+    /// Nobody counts by core from here on, and somebody sees to it that the word has all readers.
+    pub(super) const fn folding(self) -> State {
+        self.with(FOLDING)
+    }
+
+    /// They go on counting.
+    pub(super) const fn spread_again(self) -> State {
+        self.without(FOLDING)
+    }
+
+    /// The word has all readers again, with what the counter says. `None` if they are far too many. The lock is to be spread again if the
     /// counter was worth it now, or the last time: writers often come in pairs.
     pub(super) const fn folded(self, counted: u64, was_worth_it: bool) -> Option<State> {
         let n_readers = self.n_readers(counted);
-        if n_readers > MOST_ACTIVE {
+        if n_readers > MOST_ACTIVE + FARTHEST {
             return None;
         }
-        let word = self.without(ACTIVE | COUNTER | HEAT).with(n_readers << ACTIVE_SHIFT);
+        let word = self.without(ACTIVE | COUNTER | FOLDING | HEAT).with(n_readers << ACTIVE_SHIFT);
         let heat = if was_worth_it { 3 } else { 2 * self.heat() };
         Some(word.with(heat << HEAT_SHIFT))
-    }
-
-    /// By how many the field for active readers has more, or fewer, than at first.
-    pub(super) const fn drift(self) -> i64 {
-        self.n_active() as i64 - SPARE as i64
     }
 
     /// The writer is out, and all readers that wait are in.
@@ -212,17 +240,32 @@ mod tests {
     fn a_lock_that_is_folded_has_the_readers_of_both() {
         let three = State(UPGRADABLE | ASLEEP | (3 * ONE_ACTIVE) | 1);
         let spread = three.spread(7);
-        assert_eq!((spread.counter(), spread.n_waiting(), spread.drift()), (7, 1, 3));
+        assert_eq!((spread.counter(), spread.n_waiting(), spread.n_active()), (7, 1, SPARE + 3));
         assert!(spread.is_spread() && !spread.is_idle() && !State(0).spread(1).is_idle());
-        assert!(!State(WANTED).spread(7).lets_a_writer_in());
-        // Two left by the word that the counter had, and one the other way round.
-        let left = State(spread.0 - 4 * ONE_ACTIVE);
-        assert_eq!(
-            (left.drift(), left.n_readers(2), left.folded(2, false)),
-            (-1, 1, Some(State(three.0 - 2 * ONE_ACTIVE)))
-        );
+        let folding = spread.with(WANTED).folding();
+        assert!(!folding.is_spread() && folding.has_counter() && folding.n_readers(2) == 5);
+        // Two left by the word that the counter had, and two that it had not.
+        let left = State(folding.0 - 4 * ONE_ACTIVE);
+        assert_eq!(left.folded(2, false), Some(State(three.with(WANTED).0 - 2 * ONE_ACTIVE)));
         assert_eq!((spread.n_readers(u64::MAX), three.n_readers(9)), (2, 3));
-        assert_eq!((spread.folded(MOST_ACTIVE, true), spread.folded(3_u64.wrapping_neg() - 1, true)), (None, None));
+        assert_eq!((spread.folded(MOST_ACTIVE + FARTHEST, true), spread.folded(u64::MAX - 3, true)), (None, None));
+    }
+
+    #[test]
+    fn with_a_counter_the_word_lets_no_writer_in() {
+        let none_left = State(State(WANTED).spread(7).folding().0 - SPARE * ONE_ACTIVE);
+        assert!(none_left.n_active() == 0 && !none_left.lets_a_writer_in() && !none_left.is_idle());
+        assert!(none_left.folded(SPARE, false).unwrap().lets_a_writer_in());
+    }
+
+    #[test]
+    fn a_word_that_is_about_to_run_over_is_out_of_range() {
+        let with = |n_active: u64| State((7 << COUNTER_SHIFT) | (n_active * ONE_ACTIVE));
+        let ranges = |n_active| (with(n_active).is_out_of_range(), with(n_active).is_far_out());
+        assert_eq!([LEAST_ACTIVE, SPARE, MOST_ACTIVE - 1].map(ranges), [(false, false); 3]);
+        assert_eq!([LEAST_ACTIVE - 1, MOST_ACTIVE].map(ranges), [(true, false); 2]);
+        assert_eq!([LEAST_ACTIVE - FARTHEST - 1, MOST_ACTIVE + FARTHEST].map(ranges), [(true, true); 2]);
+        assert!(!State(MOST_ACTIVE * ONE_ACTIVE).is_out_of_range());
     }
 
     #[test]

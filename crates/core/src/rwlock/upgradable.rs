@@ -2,7 +2,7 @@
 
 use super::state::{CLOSED, MOST_ACTIVE, State, UPGRADABLE, WANTED};
 use super::wants::Want;
-use super::{PAST, RESERVE, RawOndeckRwLock, SEIZE, UNRESERVE, refuse_more};
+use super::{PAST, RESERVE, RawOndeckRwLock, SEIZE, UNRESERVE};
 use crate::ondeck::Policy;
 use crate::{CoreCounters, RawLock};
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -107,17 +107,12 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
 
     /// Before the turn is taken: who comes in meanwhile finds room in the other half of the field.
     fn assert_room(&self) {
-        while self.load().n_active() >= MOST_ACTIVE {
-            self.has_room_or_refuses();
+        loop {
+            match self.load() {
+                state if state.n_active() < MOST_ACTIVE => return,
+                state => self.has_room_or_refuses(state),
+            }
         }
-    }
-
-    /// The word has room for no more readers: makes some, or refuses.
-    pub(super) fn has_room_or_refuses(&self) {
-        if !self.load().is_spread() {
-            refuse_more();
-        }
-        self.balance();
     }
 
     fn unreserve(&self, go_on: impl Fn(State) -> State) {

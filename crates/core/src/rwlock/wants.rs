@@ -2,7 +2,7 @@
 
 use super::pace::Pace;
 use super::state::{ASLEEP, State, UPGRADABLE, UPGRADES, WANTED, WRITER};
-use super::{CLOSE, DOZE, READER_AWAKE_NS, REOPEN, RESERVE, RawOndeckRwLock, SEIZE, is_past};
+use super::{CLOSE, DOZE, READER_AWAKE_NS, REOPEN, RESERVE, RawOndeckRwLock, SEIZE, is_past, refuse_more};
 use crate::CoreCounters;
 use crate::ondeck::Policy;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -27,6 +27,7 @@ impl Want {
     /// The state in which it has what it wants.
     pub(super) fn taken(self, state: State) -> Option<State> {
         match self {
+            Want::Write | Want::Upgrade if state.has_counter() => None,
             Want::Write if state.n_active() == 0 && !state.has(WRITER) => {
                 Some(state.cooled().without(WANTED).with(WRITER))
             }
@@ -58,8 +59,9 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         let tuning = T::tuning();
         let mut pace = Pace::<P>::new(tuning.patience_ns);
         loop {
-            let state = self.load();
+            let (state, is_impatient) = (self.load(), pace.is_over());
             let has_closed = state.has(want.flag());
+            let closes = !has_closed && want.closes(state, is_impatient);
             if let Some(next) = want.taken(state) {
                 let step = if want == Want::Reserve { RESERVE } else { SEIZE };
                 P::step(step);
@@ -69,24 +71,37 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
                 if self.change_and_wake(state, next, Acquire, |_| reopens) {
                     return true;
                 }
-            } else if has_closed && state.is_spread() {
-                self.fold(state, want);
-            } else if is_past::<P>(deadline) && !(state.is_spread() && want.closes(state, false)) {
+            } else if is_past::<P>(deadline) && !(state.is_spread() && closes) {
                 if !has_closed || self.reopen(state, want) {
                     return false;
                 }
             } else if has_closed && want == Want::Reserve && !state.has(WRITER) {
                 // Closed against a writer, which reads upgradably by now.
                 self.reopen(state, want);
-            } else if !has_closed && want.closes(state, pace.is_over()) {
-                P::step(CLOSE);
-                if self.cas(state, state.with(want.flag()), Relaxed) {
+            } else if closes || has_closed && state.is_spread() {
+                if self.close(state, want) {
                     pace = Pace::new(tuning.nap_after_ns);
                 }
+            } else if is_impatient {
+                self.sleep_in(&mut pace, state, deadline);
             } else {
-                self.wait_in(&mut pace, state, deadline);
+                pace.pause();
             }
         }
+    }
+
+    /// Closes the lock for that, and folds it if it is spread. Panics if it has far too many readers then.
+    fn close(&self, state: State, want: Want) -> bool {
+        let closed = state.with(want.flag());
+        P::step(CLOSE);
+        if !self.cas(state, if state.is_spread() { closed.folding() } else { closed }, Relaxed) {
+            return false;
+        }
+        if state.is_spread() && !self.fold() {
+            while !self.reopen(self.load(), want) {}
+            refuse_more();
+        }
+        true
     }
 
     /// Takes the flag away that the caller has set.
@@ -97,9 +112,10 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
 
     /// Waits for the upper half of the word to be another than in `state`, awake or asleep.
     pub(super) fn wait_in(&self, pace: &mut Pace<P>, state: State, deadline: Option<u64>) {
-        if !pace.is_over() {
-            return pace.pause();
-        }
+        if pace.is_over() { self.sleep_in(pace, state, deadline) } else { pace.pause() }
+    }
+
+    fn sleep_in(&self, pace: &mut Pace<P>, state: State, deadline: Option<u64>) {
         let asleep = state.with(ASLEEP);
         P::step(DOZE);
         if state == asleep || self.cas(state, asleep, Relaxed) {

@@ -323,9 +323,10 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     /// See [`RwLockUpgradableReadGuard`].
     #[inline]
     pub fn upgrade(s: Self) -> RwLockWriteGuard<'a, T> {
-        let lock = ManuallyDrop::new(s).lock;
-        // SAFETY: the guard had the lock upgradably, and its drop, which would release it, does not run.
+        let lock = s.lock;
+        // SAFETY: the guard has the lock upgradably. If this panics, it has that still, and its drop releases it.
         unsafe { lock.raw.upgrade() };
+        let _ = ManuallyDrop::new(s);
         // SAFETY: the lock is had for writing now. Borrows through the guard ended when it was passed.
         unsafe { RwLockWriteGuard::new(lock) }
     }

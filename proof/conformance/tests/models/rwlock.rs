@@ -90,6 +90,14 @@ mod spread {
     }
 
     #[test]
+    fn a_reader_folds_it() {
+        MODEL.preemptions(2).reaching(&["gather", "fold", "close"]).check(|| shared::<H>(&[Spread, Compact, Write], 1));
+        let all = [["gather", "close", "doze", "exit", "fold", "seize"].as_slice()];
+        MODEL.preemptions(3).check_containing(&all, || shared::<H>(&[Spread, Compact, Write], 1));
+        MODEL.preemptions(1).reaching(&["gather"]).check(|| shared::<H>(&[Spread, Compact, Upgrade], 1));
+    }
+
+    #[test]
     fn tries_and_upgrades() {
         MODEL.preemptions(2).reaching(&["fold", "reopen"]).check(|| shared::<H>(&[Spread, TryWrite], 2));
         MODEL.preemptions(2).reaching(&["fold"]).check(|| shared::<H>(&[Spread, TryRead, Write], 1));
@@ -133,7 +141,7 @@ mod broad {
     #[test]
     fn all_roles_with_counters() {
         type H = Counting<ScheduleHarness>;
-        SEARCH.check(|| shared::<H>(&[Spread, Write, Read, Upgrade, Spread, Downgrade], 3));
+        SEARCH.check(|| shared::<H>(&[Spread, Write, Compact, Upgrade, Spread, Downgrade], 3));
         SEARCH.check(|| shared::<H>(&[ReadTwice, UpAndDown, Spread, Unreserve, TryUpgrade, TryWrite], 3));
         let roles =
             [WriteUntil(SOON_NS), ReadUntil(SOON_NS), Spread, UpgradeUntil(SOON_NS), ReserveUntil(SOON_NS), Write];

@@ -230,9 +230,9 @@ impl CoreCounters for Hardware {
     }
 
     #[inline(always)]
-    unsafe fn count_unless_expelled(word: &AtomicU64, closed: u64, amount: u64) -> bool {
+    unsafe fn count_unless_expelled(word: &AtomicU64, amount: u64) -> bool {
         // SAFETY: the caller owes the same.
-        unsafe { sequence::counters::count(word, closed, amount) }
+        unsafe { sequence::counters::count(word, amount) }
     }
 
     fn expel_counts() {
@@ -244,11 +244,11 @@ impl CoreCounters for Hardware {
     }
 
     #[inline(always)]
-    fn is_noted(word: &AtomicU64) -> bool {
+    fn is_noted(word: *const AtomicU64) -> bool {
         sequence::counters::is_noted(word)
     }
 
-    fn note(word: &AtomicU64, is_spread: bool) {
+    fn note(word: *const AtomicU64, is_spread: bool) {
         sequence::counters::note(word, is_spread);
     }
 

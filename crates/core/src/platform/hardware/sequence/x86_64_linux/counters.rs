@@ -5,8 +5,8 @@
 //! the row of the core that it runs on. So nobody else writes that row at the same time, and an addition that is not locked
 //! loses nothing. A sequence whose thread loses its core in between adds nothing.
 //!
-//! *After [`expel`], the sums of a lock that was closed before stay as they are*: sequences that have looked before are over, and
-//! all later ones see it closed.
+//! *After [`expel`], the sum of a lock that was being folded before stays as it is*: sequences that have looked before are over, and
+//! all later ones see that.
 //!
 //! *The rows that are in use* are those below `rows`, which a thread raises whose core has none. It raises `seen` before, and
 //! sums go over all rows below that.
@@ -21,7 +21,7 @@
 //! sequence takes nanoseconds and does not survive the loss of its core, and 100 ms are waited for once.
 
 use super::{EXPEL, OFFSET, is_forgone, membarrier};
-use crate::platform::counters::{COUNTER_BITS, COUNTER_SHIFT, Counted};
+use crate::platform::counters::{COUNTER_BITS, COUNTER_SHIFT, Counted, FOLDING_SHIFT};
 use crate::platform::hardware::clock;
 use crate::platform::kernel;
 use core::arch::asm;
@@ -113,18 +113,14 @@ fn attach() -> bool {
             let _ = unsafe { kernel::call(libc::SYS_munmap, [other, BYTES]) };
             false
         }
-        Err(libc::EEXIST) if kernel::can_read(AT as u64) => match magic() {
-            MAGIC => true,
-            0 => return false,
-            _ => false,
-        },
+        Err(libc::EEXIST) if kernel::can_read(AT as u64) => magic() == MAGIC,
         Err(_) => false,
     };
     ATTACHED.store(if is_there { MAY } else { MAY_NOT }, Release);
     is_there
 }
 
-/// What is where a table has its magic; 0 if another thread, or copy of this code, is not about to write it soon.
+/// What is where a table has its magic. Another thread, or copy of this code, may be about to write it.
 fn magic() -> u64 {
     const LOOKS: usize = 1_000;
     let look = |_| {
@@ -180,20 +176,20 @@ pub(in super::super::super) fn is_sampled(one_in: u32) -> bool {
 static NOTES: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 
 #[inline(always)]
-fn note_of(word: &AtomicU64) -> &'static AtomicU8 {
-    let hash = (word.as_ptr().addr() as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+fn note_of(word: *const AtomicU64) -> &'static AtomicU8 {
+    let hash = (word.addr() as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     &NOTES[(hash >> 56) as usize]
 }
 
 /// As `CoreCounters::is_noted`.
 #[inline(always)]
-pub(in super::super::super) fn is_noted(word: &AtomicU64) -> bool {
+pub(in super::super::super) fn is_noted(word: *const AtomicU64) -> bool {
     note_of(word).load(Relaxed) != 0
 }
 
 /// As `CoreCounters::note`.
 #[cold]
-pub(in super::super::super) fn note(word: &AtomicU64, is_spread: bool) {
+pub(in super::super::super) fn note(word: *const AtomicU64, is_spread: bool) {
     let (note, now) = (note_of(word), is_spread.into());
     if note.load(Relaxed) != now {
         note.store(now, Relaxed);
@@ -204,12 +200,13 @@ pub(in super::super::super) fn note(word: &AtomicU64, is_spread: bool) {
 #[cold]
 pub(in super::super::super) fn take() -> Option<NonZeroU32> {
     let head = attached().filter(|head| head.rows.load(Relaxed) != 0)?;
-    let first = head.next.fetch_add(1, Relaxed) as usize;
-    (first..first + N_COUNTERS).map(|at| at % N_COUNTERS).find_map(|at| {
-        let counter = NonZeroU32::new(at as u32)?;
-        let (word, bit) = (&head.taken[at / 64], 1 << (at % 64));
-        let is_free = word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Acquire) & bit == 0;
-        is_free.then_some(counter)
+    let (words, first) = (&head.taken, head.next.fetch_add(1, Relaxed) as usize);
+    (first..first + words.len()).map(|at| at % words.len()).find_map(|at| {
+        // Number 0 is none.
+        let taken = || words[at].load(Relaxed) | u64::from(at == 0);
+        let free = core::iter::from_fn(|| Some((!taken()).trailing_zeros()).filter(|bit| *bit < 64));
+        let mut mine = free.filter(|bit| words[at].fetch_or(1 << bit, Acquire) & 1 << bit == 0);
+        mine.next().and_then(|bit| NonZeroU32::new(at as u32 * 64 + bit))
     })
 }
 
@@ -261,10 +258,12 @@ fn end_counting(expel: impl Fn() -> bool) {
         }
         head.is_over.store(1, Release);
     }
-    // Another thread may be at it.
-    while head.is_over.load(Acquire) == 0 {
+    // Another thread is at it, if no fork has come between.
+    let until = kernel::monotonic_ns() + 2 * LONGEST_NS;
+    while head.is_over.load(Acquire) == 0 && kernel::monotonic_ns() < until {
         nap(LOOK_NS);
     }
+    head.is_over.store(1, Release);
 }
 
 fn nap(ns: u32) {
@@ -276,7 +275,7 @@ fn nap(ns: u32) {
 /// # Safety
 /// As there.
 #[inline(always)]
-pub(in super::super::super) unsafe fn count(word: &AtomicU64, closed: u64, amount: u64) -> bool {
+pub(in super::super::super) unsafe fn count(word: &AtomicU64, amount: u64) -> bool {
     let offset = OFFSET.load(Relaxed);
     // The word may be of another copy of this code, that has an area to write to.
     if offset == 0 {
@@ -296,10 +295,9 @@ pub(in super::super::super) unsafe fn count(word: &AtomicU64, closed: u64, amoun
             "xor eax, eax",
             "mov qword ptr fs:[{offset} + 8], {row}",
             "3:",
-            "test dword ptr [{word} + 4], {closed:e}",
-            "jnz 5f",
-            // In the same sequence, so it is the counter of the lock that was open.
             "mov {counter:e}, dword ptr [{word}]",
+            "bt {counter:e}, {folding_shift}",
+            "jc 5f",
             "mov {row:e}, dword ptr fs:[{offset} + 4]",
             "cmp {row}, qword ptr [{table} + 8]",
             "jae 5f",
@@ -315,7 +313,6 @@ pub(in super::super::super) unsafe fn count(word: &AtomicU64, closed: u64, amoun
             "5:",
             "mov qword ptr fs:[{offset} + 8], 0",
             word = in(reg) word.as_ptr(),
-            closed = in(reg) closed >> 32,
             amount = in(reg) amount,
             offset = in(reg) offset,
             table = in(reg) AT,
@@ -323,6 +320,7 @@ pub(in super::super::super) unsafe fn count(word: &AtomicU64, closed: u64, amoun
             counter = out(reg) _,
             out("eax") is_counted,
             counter_shift = const COUNTER_SHIFT,
+            folding_shift = const FOLDING_SHIFT,
             row_shift = const ROW_BYTES.trailing_zeros(),
             first_row = const PAGE,
             options(nostack),
@@ -340,7 +338,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
     use std::time::{Duration, Instant};
 
-    const CLOSED: u64 = 1 << 60;
+    const FOLDING: u64 = 1 << FOLDING_SHIFT;
 
     /// A counter, and a word that has it; none where there are no sequences.
     fn word() -> Option<(u32, AtomicU64)> {
@@ -352,7 +350,7 @@ mod tests {
         // So that the core has a row.
         is_sampled(1);
         // SAFETY: the counter was taken by the test.
-        unsafe { count(word, CLOSED, amount) }
+        unsafe { count(word, amount) }
     }
 
     fn give_back(counter: u32) {
@@ -365,9 +363,9 @@ mod tests {
         let Some((counter, word)) = word() else { return };
         // The first may find that its core has no row.
         assert!((0..1000).any(|_| try_count(&word, 0)));
-        word.fetch_or(CLOSED, SeqCst);
+        word.fetch_or(FOLDING, SeqCst);
         assert!(!(0..1000).any(|_| try_count(&word, 1)));
-        assert!(!(0..1000).any(|_| try_count(&AtomicU64::new(0xffff), 1)));
+        assert!(!(0..1000).any(|_| try_count(&AtomicU64::new(0xf_ffff), 1)));
         assert_eq!(counted(counter), Counted::of(0));
         give_back(counter);
     }
@@ -404,11 +402,11 @@ mod tests {
             }
             let until = Instant::now() + Duration::from_millis(500);
             while Instant::now() < until {
-                word.fetch_or(CLOSED, SeqCst);
+                word.fetch_or(FOLDING, SeqCst);
                 expel();
                 let sum = counted(counter);
                 stays &= (0..100).all(|_| counted(counter) == sum);
-                word.fetch_and(!CLOSED, SeqCst);
+                word.fetch_and(!FOLDING, SeqCst);
                 clock::pause_ns(500);
             }
             is_over.store(true, Relaxed);
@@ -451,9 +449,6 @@ mod tests {
             // SAFETY: a new mapping, where there is none.
             let made = unsafe { libc::mmap(place, PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
             assert_eq!(made, place);
-            // As long as that might be a table that is not ready.
-            assert!(take().is_none());
-            head().magic.store(MAGIC ^ 1, Relaxed);
             assert!(take().is_none());
             head().magic.store(MAGIC, Relaxed);
             assert!(take().is_none() && !is_sampled(1), "that was decided");
