@@ -30,7 +30,7 @@
 //! | `cond` | condition variables: waiters of one process, moved to their mutex when they are notified |
 //! | `cond::hold` | the mutex of a wait, unlocked and locked again |
 //! | `cond::shared` | waiters of several processes |
-//! | `rwlock` | the C library's locks for readers and writers, recorded |
+//! | `rwlock` | locks for readers and writers: ours or the C library's, recorded |
 //! | `waits` | semaphores, barriers, joins and what else threads wait for, recorded |
 //! | `names` | what is exported |
 //!
