@@ -331,8 +331,10 @@ static void wrunlock_read(void) {
     ondeck_rwlock_wrunlock(&table);
 }
 static void read_too_often(void) {
-    for (int i = 0; i <= 8388608; i++)
+    for (int i = 0; i <= 655360; i++)
         ondeck_rwlock_rdlock(&table);
+    /* If readers count themselves by core, the writer finds them. */
+    ondeck_rwlock_wrlock(&table);
 }
 
 /* In a child, which has to end by abort and to say why. */
@@ -359,7 +361,7 @@ int main(void) {
                                 rdunlock_free, wrunlock_free,    downgrade_free, rdunlock_written, wrunlock_read };
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
         dies(misuses[i], "nobody holds");
-    dies(read_too_often, "8388608 readers");
+    dies(read_too_often, "524288 readers");
     EXPECT(sizeof(ondeck_mutex_t), 8);
     EXPECT(sizeof(ondeck_cond_t), 16);
     EXPECT(sizeof(ondeck_rwlock_t), 16);

@@ -21,16 +21,16 @@ static BEGIN: extern "C" fn() = {
     begin
 };
 
-/// Before the constructor of the lock, which makes a system call.
+/// Before any lock is used.
 #[used]
 #[unsafe(link_section = ".init_array.00100")]
-static FORGO: extern "C" fn() = {
-    extern "C" fn forgo() {
+static STAY_LOUD: extern "C" fn() = {
+    extern "C" fn stay_loud() {
         if !platform::gains_by_sequences() {
-            ondeck_core::Hardware::forgo_sequences();
+            ondeck_core::Hardware::stay_loud();
         }
     }
-    forgo
+    stay_loud
 };
 
 /// Run by the loader after the program's own end.

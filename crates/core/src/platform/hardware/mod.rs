@@ -73,6 +73,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 pub struct Hardware;
 
 impl Hardware {
+    /// From here on no mutex of this process begins to do without a locked instruction. For processors on which that gains nothing.
+    /// Reader-writer locks use restartable sequences all the same.
+    pub fn stay_loud() {
+        sequence::stay_loud();
+    }
+
     /// From here on no mutex of this process relies on restartable sequences, and none calls `membarrier`. To be called before
     /// the program installs a filter that ends it for that call; what another thread has begun by then is not stopped. From a
     /// constructor with a priority, it also comes before the call at the start.

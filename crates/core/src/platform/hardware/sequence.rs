@@ -8,7 +8,7 @@ mod x86_64_linux;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 pub(super) use x86_64_linux::counters;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
-pub(super) use x86_64_linux::{EXIST, can_expel, expel, forgo, store};
+pub(super) use x86_64_linux::{EXIST, can_expel, expel, forgo, stay_loud, store};
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
 mod nowhere {
@@ -29,6 +29,8 @@ mod nowhere {
     }
 
     pub(in super::super) fn forgo() {}
+
+    pub(in super::super) fn stay_loud() {}
 }
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
-pub(super) use nowhere::{EXIST, can_expel, expel, forgo, store};
+pub(super) use nowhere::{EXIST, can_expel, expel, forgo, stay_loud, store};

@@ -36,7 +36,7 @@ use crate::platform::kernel;
 use core::arch::asm;
 use core::ffi::CStr;
 use core::sync::atomic::{
-    AtomicIsize, AtomicU64,
+    AtomicBool, AtomicIsize, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 
@@ -61,6 +61,14 @@ pub(in super::super) fn forgo() {
     // While an expulsion is still to be had.
     counters::forgo();
     LAST_EXPULSION.store(NEVER_AGAIN, Relaxed);
+}
+
+/// Whether no mutex is to become quiet.
+static IS_LOUD: AtomicBool = AtomicBool::new(false);
+
+/// No mutex becomes quiet from here on.
+pub(in super::super) fn stay_loud() {
+    IS_LOUD.store(true, Relaxed);
 }
 
 fn is_forgone() -> bool {
@@ -113,6 +121,7 @@ fn membarrier(command: usize) -> bool {
 
 pub(in super::super) fn can_expel() -> bool {
     OFFSET.load(Acquire) != 0
+        && !IS_LOUD.load(Relaxed)
         && match LAST_EXPULSION.load(Relaxed) {
             // Without a look at the clock, whose rate has to be found first.
             0 => true,

@@ -467,6 +467,16 @@ mod tests {
     }
 
     #[test]
+    fn where_no_mutex_becomes_quiet_there_are_counters_all_the_same() {
+        in_its_own_process("where_no_mutex_becomes_quiet_there_are_counters_all_the_same", || {
+            let before = super::super::can_expel();
+            super::super::stay_loud();
+            assert!(!super::super::can_expel());
+            assert_eq!(take().is_some(), before);
+        });
+    }
+
+    #[test]
     fn who_forgoes_ends_all_counting() {
         in_its_own_process("who_forgoes_ends_all_counting", || {
             let Some((counter, word)) = word() else { return };
