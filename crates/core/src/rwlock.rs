@@ -55,14 +55,14 @@
 //! | doze | ASLEEP, then sleep while the upper half is the same | who waits | CAS |
 //! | warm | heat + 1 | reader | CAS |
 //! | spread | a counter, active + 393,216 | reader | CAS, Release |
-//! | gather | FOLDING | reader, or who has the turn, where active is far from what it is at first | CAS |
+//! | gather | FOLDING | whoever finds active far from what it is at first, or asks for it | CAS |
 //! | expel | nothing; nobody is about to count from then on | who has set FOLDING | system call |
 //! | fold | no counter, active as it is, FOLDING off; or only that, if readers are far too many | who has set FOLDING | load, Acquire; CAS, AcqRel |
 //!
 //! # Invariants
-//! - I1 A writer is alone. WRITER is set by writes that compare active with 0, of a compact lock. From then on whoever adds to active sees WRITER
-//!   in the answer, and is turned away. Until then it is counted, and keeps the next writer waiting; that is all. asserted:
-//!   `admit`; checked by: conformance `all_roles`.
+//! - I1 A writer is alone. WRITER is set by writes that compare active with 0, of a compact lock. From then on whoever adds to
+//!   active sees WRITER in the answer, and is turned away. Until then it is counted, and keeps the next writer waiting; that
+//!   is all. asserted: `admit`; checked by: conformance `all_roles`.
 //! - I2 A waiting reader knows by one bit whether it was admitted. The phase turns only as a writer leaves; that writer came in
 //!   when active was 0. So while an admitted reader has not left, the phase does not turn again. One that was not admitted sees
 //!   the phase of its own turn_away, as each turn admits all who wait. asserted: cannot be, locally; checked by: conformance
@@ -70,13 +70,14 @@
 //! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
 //!   that has ASLEEP. So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait
 //!   looks at ASLEEP in the value that it replaces, and then wakes all: admit, unreserve, reopen, and reserve if the
-//!   lock was closed; exit, turn_away and fold if a writer waits for no other reader. ASLEEP is cleared only by who then wakes all. asserted: cannot be, locally; checked
-//!   by: conformance `all_roles`.
+//!   lock was closed; exit, turn_away and fold if a writer waits for no other reader. ASLEEP is cleared only by who then
+//!   wakes all. asserted: cannot be, locally; checked by: conformance `all_roles`.
 //! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away.
 //!   An upgrade does not wait for who has the turn: that one needs all readers gone, and the upgradable one is a reader.
 //!   asserted: `unreserve`; checked by: test `upgrades`.
-//! - I5 A lock with a counter has no writer, and as many readers as active, less 393,216, and the counter say together. asserted: cannot be,
-//!   as a sum over cores takes time; checked by: test `a_writer_folds_it_and_finds_all_readers`, and conformance `all_roles`.
+//! - I5 A lock with a counter has no writer, and as many readers as active, less 393,216, and the counter say together. asserted:
+//!   cannot be, as a sum over cores takes time; checked by: test `a_writer_folds_it_and_finds_all_readers`, and conformance
+//!   `all_roles_with_counters`.
 //!
 //! # Orderings
 //! - E1 `admit` -> `enter`, `turn_away`, `let_in`, `claim`, `seize`, `reserve`, and the look of an admitted reader: what the
@@ -99,9 +100,8 @@
 //!
 //! # Cost
 //! Reader: 2 RMWs, and none of a spread lock. Writer that finds the lock idle: 2 RMWs, on one line. Upgradable reader: 5. 16
-//! bytes, and 8 on each core while it is spread. A reader that leaves, and
-//! lets a writer in that sleeps, wakes all who sleep, as they sleep on one word. It does not take ASLEEP away, so the
-//! writer may wake nobody once more.
+//! bytes, and 8 on each core while it is spread. A reader that leaves, and lets a writer in that sleeps, wakes all who sleep,
+//! as they sleep on one word. It does not take ASLEEP away, so the writer may wake nobody once more.
 //!
 //! # After release
 //! No. The write that lets the next one in is the last touch; a wake goes by the address.
@@ -398,6 +398,9 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     // -- Writers ------------------------------------------------------------------------------------------------------
 
     /// Acquires the lock for writing. Waits while anybody else has it.
+    ///
+    /// # Panics
+    /// If the lock was spread, and has more than 655,360 readers. The other ways to become a writer panic then, too.
     #[inline]
     pub fn write(&self) {
         if !self.try_write() {
@@ -410,7 +413,8 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         self.try_write() || self.write_slow(Want::Write, Some(deadline_ns))
     }
 
-    /// Acquires the lock for writing if nobody has it or waits for it. Never waits.
+    /// Acquires the lock for writing if nobody has it or waits for it. Waits for nobody. Of a spread lock, an expulsion has to tell,
+    /// and the answer is no while another thread is at that.
     #[inline]
     pub fn try_write(&self) -> bool {
         let state = self.load();

@@ -262,7 +262,8 @@ impl<T: ?Sized> RwLock<T> {
         unsafe { RwLockWriteGuard::new(self) }
     }
 
-    /// Locks for writing if no thread has the lock, and none waits for its readers to leave. Never waits.
+    /// Locks for writing if no thread has the lock, and none waits for its readers to leave. Waits for no thread. If readers count
+    /// themselves by core, the call ends that as [`write`](RwLock::write) does.
     ///
     /// # Example
     /// ```

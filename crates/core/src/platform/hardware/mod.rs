@@ -53,7 +53,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 ///
 /// # System calls
 /// Waiting and waking make system calls. Who waits for a quiet lock that is held for long makes `membarrier`,
-/// and so does who notifies a waiter of one that is held. [`parallelism`](Platform::parallelism) makes some about once a second. On
+/// and so does who notifies a waiter of one that is held, or writes under a reader-writer lock that was read often. The first of
+/// these locks makes `mmap` and `madvise` once. [`parallelism`](Platform::parallelism) makes some about once a second. On
 /// Linux these include `openat` and `read`. A notified thread that comes up late asks for the CPU time of the process, every
 /// 10 ms at most. If a sandbox kills the process for them, set `ONDECK_SPIN=0`: `may_spin`
 /// then does not ask for `parallelism`, and late threads do not ask.
@@ -79,7 +80,7 @@ impl Hardware {
         sequence::stay_loud();
     }
 
-    /// From here on no mutex of this process relies on restartable sequences, and none calls `membarrier`. To be called before
+    /// From here on no lock of this process relies on restartable sequences, and none calls `membarrier`. To be called before
     /// the program installs a filter that ends it for that call; what another thread has begun by then is not stopped. From a
     /// constructor with a priority, it also comes before the call at the start.
     pub fn forgo_sequences() {
