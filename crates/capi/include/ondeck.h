@@ -7,7 +7,8 @@
  * Objects
  *   A mutex has 8 bytes, a condition variable 16, a reader-writer lock 16, and a monitor 32. Make one with its
  *   initializer, with its init function, or from zeros. An object stays where it is as long as it is used. It cannot be
- *   shared between processes. Objects keep nothing elsewhere, so you may leave out their destroy functions.
+ *   shared between processes. Mutexes and condition variables keep nothing elsewhere, so you may leave out their destroy
+ *   functions. A reader-writer lock that is read often has memory on each core, until it is destroyed.
  *
  * Return values
  *   Functions return 0 or a number of <errno.h>, as pthread's do. Each function's comment lists all that it returns.
@@ -184,8 +185,8 @@ typedef struct ondeck_rwlock {
 /* Initializes a reader-writer lock that nobody holds, in memory that is not in use. Returns 0. */
 int ondeck_rwlock_init(ondeck_rwlock_t *lock);
 
-/* Checks that the lock is not in use, and does nothing else. Returns 0, or EBUSY if a thread holds it or waits for
- * it. */
+/* Checks that the lock is not in use, and gives back what it has on each core. Returns 0, or EBUSY if a thread holds it
+ * or waits for it. */
 int ondeck_rwlock_destroy(ondeck_rwlock_t *lock);
 
 /* Locks for reading. Waits while a writer is inside, or waits for the readers inside. Returns 0. */
