@@ -3,8 +3,9 @@
 use crate::Platform;
 use crate::ondeck::Wait;
 
-/// How one that waits goes about it: it looks ever more seldom, in the second half of its time it yields its core between two
-/// looks, as the holder may need that, and then it sleeps.
+/// How one that waits goes about it: it looks ever more seldom, and then it sleeps. Only a writer that waits for another one
+/// yields its core before, for as long again. Others sleep at once: many that yield stay on the core where they are, and the
+/// scheduler leaves another one idle for milliseconds.
 pub(super) struct Pace<P> {
     since: Wait<P>,
     awake_ns: u32,
@@ -19,17 +20,21 @@ impl<P: Platform> Pace<P> {
         Pace { since: Wait::new(), awake_ns: if P::may_spin() { awake_ns } else { 0 }, gap_ns: Self::FIRST_NS }
     }
 
-    /// Whether it is time to sleep.
-    pub(super) fn is_over(&self) -> bool {
-        self.awake_ns == 0 || self.since.longer_than(self.awake_ns)
+    /// Whether it is time to sleep, for one that `yields` before or not.
+    pub(super) fn is_over(&self, yields: bool) -> bool {
+        self.has_passed(if yields { 2 * self.awake_ns } else { self.awake_ns })
     }
 
     /// Awake until the next look.
-    pub(super) fn pause(&mut self) {
-        if self.since.longer_than(self.awake_ns / 2) {
+    pub(super) fn pause(&mut self, yields: bool) {
+        if yields && self.has_passed(self.awake_ns) {
             return P::yield_now();
         }
         P::pause_ns(self.gap_ns);
         self.gap_ns = (self.gap_ns * 2).min(Self::MOST_NS);
+    }
+
+    fn has_passed(&self, ns: u32) -> bool {
+        ns == 0 || self.since.longer_than(ns)
     }
 }

@@ -7,6 +7,8 @@ const WAITING: u64 = (1 << ACTIVE_BITS) - 1;
 const ONE_WAITING: u64 = 1;
 /// Somebody adds what the counter says to the word.
 pub(super) const FOLDING: u64 = 1 << FOLDING_SHIFT;
+/// Readers were admitted that slept: it takes a while until they have come and gone.
+pub(super) const CALLED: u64 = 1 << 21;
 /// The number of the counter.
 const COUNTER: u64 = ((1 << COUNTER_BITS) - 1) << COUNTER_SHIFT;
 const ACTIVE_SHIFT: u32 = 32;
@@ -46,7 +48,7 @@ pub(super) const CLOSED: u64 = WRITER | WANTED | UPGRADES;
 
 const _: () =
     assert!((WAITING | COUNTER | FOLDING) & ACTIVE == 0 && COUNTER & (WAITING | FOLDING) == 0, "fields overlap");
-const _: () = assert!(WAITING & FOLDING == 0, "fields overlap");
+const _: () = assert!(WAITING & FOLDING == 0 && CALLED & (WAITING | FOLDING | COUNTER) == 0, "fields overlap");
 const _: () = assert!(ACTIVE & (CLOSED | UPGRADABLE | ASLEEP | PHASE | HEAT | ENTERED) == 0, "fields overlap");
 const _: () =
     assert!((CLOSED | UPGRADABLE | ASLEEP | PHASE) & (HEAT | ENTERED) == 0 && HEAT & ENTERED == 0, "fields overlap");
@@ -128,7 +130,7 @@ impl State {
 
     /// Whether nobody has the lock or waits for it. One with a counter never is.
     pub(super) const fn is_idle(self) -> bool {
-        self.0 & !(PHASE | ASLEEP | HEAT | ENTERED) == 0
+        self.0 & !(CALLED | PHASE | ASLEEP | HEAT | ENTERED) == 0
     }
 
     /// Whether somebody waits for no other reader than itself, and for no writer. With a counter that is not known: who folds the
@@ -167,9 +169,9 @@ impl State {
         State(self.0 - ONE_ACTIVE)
     }
 
-    /// A writer comes. What was seen of readers counts no more, unless a counter was worth it.
+    /// A writer comes. What was seen of readers counts no more, unless a counter was worth it; and those that were called have left.
     pub(super) const fn cooled(self) -> State {
-        if self.is_hot() { self } else { self.without(HEAT) }
+        self.without(if self.is_hot() { CALLED } else { CALLED | HEAT })
     }
 
     /// One more read was seen; a compact lock that is hot by that is to be spread.
@@ -206,12 +208,16 @@ impl State {
         Some(word.with(heat << HEAT_SHIFT))
     }
 
+    const fn calls(self) -> u64 {
+        if self.has(ASLEEP) { CALLED } else { 0 }
+    }
+
     /// The writer is out, and all readers that wait are in.
     pub(super) const fn admitting(self) -> State {
         let out = self.without(WRITER | ASLEEP);
         match self.n_waiting() {
             0 => out,
-            n => State(((out.0 & !WAITING) + (n << ACTIVE_SHIFT)) ^ PHASE),
+            n => State(((out.0 & !WAITING) + (n << ACTIVE_SHIFT)) ^ PHASE).with(self.calls()),
         }
     }
 }
@@ -225,6 +231,12 @@ mod tests {
         let waiting = State(WRITER | WANTED | ASLEEP | 5);
         let next = waiting.admitting();
         assert_eq!((next.n_active(), next.n_waiting(), next.0 & CLOSED, next.has(ASLEEP)), (5, 0, WANTED, false));
+        assert!(
+            State(CALLED).is_idle()
+                && next.has(CALLED)
+                && !next.cooled().has(CALLED)
+                && !waiting.without(ASLEEP).admitting().has(CALLED)
+        );
         assert_ne!(next.phase(), waiting.phase());
         assert_eq!(next.with(WRITER | 1).admitting().phase(), waiting.phase());
     }

@@ -1,7 +1,7 @@
 //! Waiting for a reader-writer lock: what for, and how.
 
 use super::pace::Pace;
-use super::state::{ASLEEP, State, UPGRADABLE, UPGRADES, WANTED, WRITER};
+use super::state::{ASLEEP, CALLED, State, UPGRADABLE, UPGRADES, WANTED, WRITER};
 use super::{CLOSE, DOZE, READER_AWAKE_NS, REOPEN, RESERVE, RawOndeckRwLock, SEIZE, is_past, refuse_more};
 use crate::CoreCounters;
 use crate::ondeck::Policy;
@@ -46,8 +46,9 @@ impl Want {
         let has_readers = state.n_active() > 0 && !state.has(WRITER);
         match self {
             Want::Upgrade => true,
-            // Readers that another one has held up and then let go come in first.
-            Want::Write => is_impatient || (has_readers && state.n_waiting() == 0),
+            // Readers that another one has held up and then let go come in first. Those that sleep need a while for it, and who is
+            // awake reads on meanwhile, or all would fall asleep for each writer.
+            Want::Write => is_impatient || (has_readers && state.n_waiting() == 0 && !state.has(CALLED)),
             Want::Reserve => is_impatient && state.has(WRITER),
         }
     }
@@ -57,9 +58,11 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// Waits for it, with the turn, or as the upgradable reader. False if the deadline has passed.
     pub(super) fn wait_for(&self, want: Want, deadline: Option<u64>) -> bool {
         let tuning = T::tuning();
-        let mut pace = Pace::<P>::new(tuning.patience_ns);
+        let mut pace = Pace::<P>::new(tuning.patience_ns / 2);
         loop {
-            let (state, is_impatient) = (self.load(), pace.is_over());
+            let state = self.load();
+            let yields = state.has(WRITER);
+            let is_impatient = pace.is_over(yields);
             let has_closed = state.has(want.flag());
             let closes = !has_closed && want.closes(state, is_impatient);
             if let Some(next) = want.taken(state) {
@@ -80,12 +83,12 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
                 self.reopen(state, want);
             } else if closes || has_closed && state.is_spread() {
                 if self.close(state, want) {
-                    pace = Pace::new(tuning.nap_after_ns);
+                    pace = Pace::new(tuning.nap_after_ns / 2);
                 }
             } else if is_impatient {
                 self.sleep_in(&mut pace, state, deadline);
             } else {
-                pace.pause();
+                pace.pause(yields);
             }
         }
     }
@@ -112,7 +115,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
 
     /// Waits for the upper half of the word to be another than in `state`, awake or asleep.
     pub(super) fn wait_in(&self, pace: &mut Pace<P>, state: State, deadline: Option<u64>) {
-        if pace.is_over() { self.sleep_in(pace, state, deadline) } else { pace.pause() }
+        if pace.is_over(false) { self.sleep_in(pace, state, deadline) } else { pace.pause(false) }
     }
 
     fn sleep_in(&self, pace: &mut Pace<P>, state: State, deadline: Option<u64>) {
