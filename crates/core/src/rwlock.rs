@@ -32,7 +32,7 @@
 //! | 56 | ASLEEP | somebody may sleep on the word | doze | whoever wakes all |
 //! | 57 | phase | turns with each admission | admit | admit |
 //! | 58-59 | heat | whether a counter pays | warm, spread, fold | claim, seize, admit |
-//! | 60-63 | entered | counts readers that come | enter | nobody: it wraps |
+//! | 60-63 | entered | counts readers that come, and folds that are refused | enter, fold | nobody: it wraps |
 //!
 //! Beside it the turn: a flagship, held by at most one who waits to write or to read upgradably, and by nobody who is in.
 //!
@@ -58,7 +58,7 @@
 //! | spread | a counter, active + 393,216 | reader | CAS, Release |
 //! | gather | FOLDING | whoever finds active far from what it is at first, or asks for it | CAS |
 //! | expel | nothing; nobody is about to count from then on | who has set FOLDING | system call |
-//! | fold | no counter, active as it is, FOLDING off; or only that, if readers are far too many | who has set FOLDING | load, Acquire; CAS, AcqRel |
+//! | fold | no counter, active as it is, FOLDING off; or only that and entered + 1, if readers are far too many | who has set FOLDING | load, Acquire; CAS, AcqRel |
 //!
 //! # Invariants
 //! - I1 A writer is alone. WRITER is set by writes that compare active with 0, of a compact lock. From then on whoever adds to
@@ -69,10 +69,11 @@
 //!   the phase of its own turn_away, as each turn admits all who wait. asserted: cannot be, locally; checked by: conformance
 //!   `all_roles`.
 //! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
-//!   that has ASLEEP. So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait
-//!   looks at ASLEEP in the value that it replaces, and then wakes all: admit, unreserve, reopen, and reserve if the
-//!   lock was closed; exit, turn_away and fold if a writer waits for no other reader. ASLEEP is cleared only by who then
-//!   wakes all. asserted: cannot be, locally; checked by: conformance `all_roles`.
+//!   that has ASLEEP. (The counter is in the lower half. But each fold that ends a wait changes the upper one, also one that is
+//!   refused.) So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait looks at ASLEEP in
+//!   the value that it replaces, and then wakes all: admit, unreserve, reopen, a fold that is refused, and reserve if the lock was
+//!   closed; exit, turn_away and fold if a writer waits for no other reader. ASLEEP is cleared only by who then wakes all.
+//!   asserted: cannot be, locally; checked by: conformance `all_roles`.
 //! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away.
 //!   An upgrade does not wait for who has the turn: that one needs all readers gone, and the upgradable one is a reader.
 //!   asserted: `unreserve`; checked by: test `upgrades`.
@@ -109,7 +110,8 @@
 //!
 //! # Limits
 //! 524,288 readers at once, or so many holds of forgotten guards. The next one panics. Of a spread lock, which nobody adds up, the
-//! next writer does, from 655,361 on. A lock that many more readers enter at the same instant would run over.
+//! next writer does, from 655,361 on; and of so many readers, when more than 131,072 have left by the word, the next one that does.
+//! It is still counted then. A lock that many more readers enter at the same instant would run over.
 //! A child of `vfork`, and a thread that `clone` has made without the C library, has no area of its own for sequences: it is not to
 //! use a lock that may be spread.
 //! The holder's core is not known, so nobody lends it a priority. A thread that ends in its sleep leaves the lock closed.
@@ -236,6 +238,9 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
 
     /// Releases the lock.
     ///
+    /// # Panics
+    /// If more than 655,360 readers have it, and the word has no room for one to leave by. The caller has the lock then.
+    ///
     /// # Safety
     /// The calling thread has it for reading, and not upgradably.
     #[inline]
@@ -312,8 +317,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         let has_room = self.keeps_in_range();
         let state = self.load();
         if !has_room || (!state.has_counter() && state.n_active() > MOST_ACTIVE) {
-            // SAFETY: counted by the caller.
-            unsafe { self.release_read() };
+            self.leave_by_word();
             refuse_more();
         }
     }
@@ -385,8 +389,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
                 return None;
             }
             if state.n_waiting() >= MOST_ACTIVE {
-                // SAFETY: counted by the caller.
-                unsafe { self.release_read() };
+                self.leave_by_word();
                 refuse_more();
             }
             P::step(TURN_AWAY);

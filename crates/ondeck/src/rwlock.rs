@@ -45,8 +45,8 @@ type RawRwLock = RawOndeckRwLock<Hardware>;
 ///
 /// # Panics
 /// A lock can have 524,288 readers at once. The next one panics, and the lock stays as it was. If readers count themselves by
-/// core, the next writer does that instead, from 655,361 on. Guards that you forget
-/// count too. A panic while a guard is alive releases the lock and does not poison it.
+/// core, the next writer does that instead, from 655,361 on. The drop of a read guard may panic then, too, and that guard stays
+/// counted. Guards that you forget count too. A panic while a guard is alive releases the lock and does not poison it.
 ///
 /// # Example
 /// ```

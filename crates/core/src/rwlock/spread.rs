@@ -15,13 +15,16 @@
 //!   that looked before it was are over when the expulsion is; later ones find it set.
 //! - *One folds*: FOLDING is set by a comparison with a word without it, and is taken away by who has set it, with the counter. So no
 //!   two add the same sum, and the counter is given back once. It is spread anew only after that.
-//! - *No writer comes in meanwhile*: with a counter, the word lets none in, whatever it counts. Who folds wakes whoever waits for the
-//!   state that comes of it, as a reader does that leaves.
+//! - *No writer comes in meanwhile*: with a counter, the word lets none in, whatever it counts. One that finds another at it only
+//!   closes the lock, and may fall asleep. Who folds wakes it if no reader is left, as a reader does that leaves.
+//! - *A fold is refused* if there are more than 655,360 readers: the lock is spread again. Whoever relied on that fold is woken. A
+//!   writer folds the lock itself then, and panics if it is refused, too.
 //! - *The counter is zero at first*: who gives one back clears it while nobody counts there, and tells of that by the bit that says
 //!   who has it. Who takes it tells all readers by E3.
 //! - *The word does not run over.* Some readers enter by the counter and leave by the word, or the other way round. So beside a
 //!   counter the word has 393,216 more. Who comes or leaves by the word, and finds fewer than 262,144 or at least 524,288, folds the lock
-//!   before, or leaves that to who is at it. Behind 131,072 or 655,360 it waits for that one. Who does not look at the word
+//!   before, or leaves that to who is at it. Behind 131,072 or 655,360 it waits for that one. If the fold is refused, it
+//!   panics: who comes is not in then, and who leaves is in still. Who does not look at the word
 //!   first, as nothing is noted of the lock, sees in the answer that it has a counter, and notes that: the next one
 //!   looks. So only threads that are at it at the same time go on behind these limits.
 //! - *The lock may go* once a reader has left: the last instruction of a sequence writes the table of counters, not the lock, and a
@@ -45,7 +48,7 @@
 //! hash of lock and thread.
 
 use super::state::{CLOSED, LEAST_ACTIVE, MOST_ACTIVE, ONE_ACTIVE, ONE_LOOKED_AT_IN, State, WRITER};
-use super::{COUNT, EXPEL, FOLD, GATHER, RawOndeckRwLock, SPREAD, WARM};
+use super::{COUNT, EXPEL, FOLD, GATHER, RawOndeckRwLock, SPREAD, WARM, refuse_more};
 use crate::ondeck::Policy;
 use crate::{Atomic, CoreCounters, Counted};
 use core::num::NonZeroU32;
@@ -84,11 +87,16 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     #[inline(always)]
     pub(super) fn leave_noted(&self) {
         let state = self.load();
-        if state.is_spread() && self.counts_if_spread(Counted::LEAVE) {
-            return;
+        if !state.is_spread() || !self.counts_if_spread(Counted::LEAVE) {
+            self.leave_in_range(state);
         }
-        if state.has_counter() {
-            self.keeps_in_range();
+    }
+
+    /// By the word, for which there has to be room. Panics if there is none, and the caller is in then.
+    #[inline(always)]
+    fn leave_in_range(&self, state: State) {
+        if state.has_counter() && !self.keeps_in_range() && self.load().n_active() < LEAST_ACTIVE {
+            refuse_more();
         }
         self.leave_by_word();
     }
@@ -140,8 +148,8 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
             let folded = state.folded(counted.readers, P::was_worth_it(counted));
             let next = folded.unwrap_or(state.spread_again());
             P::step(FOLD);
-            // E2
-            if self.change_and_wake(state, next, AcqRel, State::lets_a_writer_in) {
+            // E2. Who relies on it has to fold the lock itself if this is refused.
+            if self.change_and_wake(state, next, AcqRel, |to| folded.is_none() || to.lets_a_writer_in()) {
                 if folded.is_some() {
                     // SAFETY: taken for this lock, which does not name it any more; all counts are over.
                     unsafe { P::give_counter(counter) };
@@ -260,8 +268,10 @@ impl<P: CoreCounters, T: Policy> Drop for RawOndeckRwLock<P, T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::state::ASLEEP;
     use super::*;
     use crate::Hardware;
+    use std::time::{Duration, Instant};
 
     type Lock = RawOndeckRwLock<Hardware>;
 
@@ -348,15 +358,53 @@ mod tests {
         Hardware::is_sampled(1);
         (0..N).for_each(|_| lock.read());
         for n_left in 1..N {
-            if lock.load().has_counter() {
-                lock.keeps_in_range();
-            }
-            lock.leave_by_word();
+            lock.leave_in_range(lock.load());
             assert!(n_left % 1000 != 0 || lock.n_readers() == N - n_left);
         }
         assert!(!lock.load().has_counter() && !lock.try_write());
         leave(&lock);
         assert!(lock.try_write());
+    }
+
+    /// As above, of more readers than a fold may find. Who is told stays a reader.
+    #[test]
+    fn who_has_no_room_to_leave_by_the_word_is_told() {
+        const N: usize = 2 * MOST_ACTIVE as usize;
+        let Some(lock) = spread() else { return };
+        Hardware::is_sampled(1);
+        (0..N).for_each(|_| lock.read());
+        let is_told = |leaves: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(leaves)).is_err();
+        let is_told_by_word = || is_told(&|| lock.leave_in_range(lock.load()));
+        let n_left = (0..N).take_while(|_| !is_told_by_word()).count();
+        assert!(n_left > (MOST_ACTIVE - LEAST_ACTIVE) as usize / 2 && n_left < LEAST_ACTIVE as usize, "{n_left}");
+        assert_eq!(lock.n_readers(), (N - n_left) as u64);
+        // By the counter; but for one that loses its core, and tries again.
+        (0..N / 2).for_each(|_| while is_told(&|| leave(&lock)) {});
+        (N / 2..N - n_left).for_each(|_| assert!(!is_told_by_word()));
+        assert!(lock.is_at_rest() && lock.try_write());
+    }
+
+    /// It closes the lock while another one folds it, and sleeps. Then it comes in, or is told that there are too many readers.
+    #[test]
+    fn a_writer_that_sleeps_hears_of_the_end_of_a_fold() {
+        for n_readers in [0, 2 * MOST_ACTIVE] {
+            let Some(lock) = spread() else { return };
+            // If it hears nothing, it is there for ever.
+            let lock: &'static Lock = std::boxed::Box::leak(lock);
+            (0..n_readers).for_each(|_| lock.read());
+            assert!(lock.gathers(lock.load()));
+            let writer = std::thread::spawn(|| lock.write());
+            while !lock.load().has(ASLEEP) {
+                std::thread::yield_now();
+            }
+            assert_eq!(lock.fold(), n_readers == 0);
+            let until = Instant::now() + Duration::from_secs(30);
+            while !writer.is_finished() && Instant::now() < until {
+                std::thread::yield_now();
+            }
+            assert!(writer.is_finished(), "it sleeps on");
+            assert_eq!((writer.join().is_ok(), lock.load().has(CLOSED)), (n_readers == 0, n_readers == 0));
+        }
     }
 
     /// It is noted at another address, or nowhere, as by another copy of this code.

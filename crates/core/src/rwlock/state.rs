@@ -191,9 +191,9 @@ impl State {
         self.with(FOLDING)
     }
 
-    /// They go on counting.
+    /// They go on counting. As if a reader had come, so that who is about to sleep notices it.
     pub(super) const fn spread_again(self) -> State {
-        self.without(FOLDING)
+        State(self.without(FOLDING).0.wrapping_add(1 << ENTERED_SHIFT))
     }
 
     /// The word has all readers again, with what the counter says. `None` if they are far too many. The lock is to be spread again if the
@@ -260,6 +260,8 @@ mod tests {
         let left = State(folding.0 - 4 * ONE_ACTIVE);
         assert_eq!(left.folded(2, false), Some(State(three.with(WANTED).0 - 2 * ONE_ACTIVE)));
         assert_eq!((spread.n_readers(u64::MAX), three.n_readers(9)), (2, 3));
+        let again = folding.spread_again();
+        assert!(again.is_spread() && again.n_readers(2) == 5 && again.0 >> 32 != folding.0 >> 32);
         assert_eq!((spread.folded(MOST_ACTIVE + FARTHEST, true), spread.folded(u64::MAX - 3, true)), (None, None));
     }
 
