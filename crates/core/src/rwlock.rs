@@ -63,23 +63,23 @@
 //! # Invariants
 //! - I1 A writer is alone. WRITER is set by writes that compare active with 0, of a compact lock. From then on whoever adds to
 //!   active sees WRITER in the answer, and is turned away. Until then it is counted, and keeps the next writer waiting; that
-//!   is all. asserted: `admit`; checked by: conformance `all_roles`.
+//!   is all. asserted: `admit`; checked by: conformance `all_roles`, TLA+ `MutualExclusion`.
 //! - I2 A waiting reader knows by one bit whether it was admitted. The phase turns only as a writer leaves; that writer came in
 //!   when active was 0. So while an admitted reader has not left, the phase does not turn again. One that was not admitted sees
 //!   the phase of its own turn_away, as each turn admits all who wait. asserted: cannot be, locally; checked by: conformance
-//!   `all_roles`.
+//!   `all_roles`, TLA+ `WaitersAreCounted`.
 //! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
 //!   that has ASLEEP. (The counter is in the lower half. But each fold that ends a wait changes the upper one, also one that is
 //!   refused.) So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait looks at ASLEEP in
 //!   the value that it replaces, and then wakes all: admit, unreserve, reopen, a fold that is refused, and reserve if the lock was
 //!   closed; exit, turn_away and fold if a writer waits for no other reader. ASLEEP is cleared only by who then wakes all.
-//!   asserted: cannot be, locally; checked by: conformance `all_roles`.
+//!   asserted: cannot be, locally; checked by: conformance `all_roles`, TLA+ `NoLostWakeup`.
 //! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away.
 //!   An upgrade does not wait for who has the turn: that one needs all readers gone, and the upgradable one is a reader.
-//!   asserted: `unreserve`; checked by: test `upgrades`.
+//!   asserted: `unreserve`; checked by: test `upgrades`, TLA+ `WantedHasAnOwner`.
 //! - I5 A lock with a counter has no writer, and as many readers as active, less 393,216, and the counter say together. asserted:
-//!   cannot be, as a sum over cores takes time; checked by: test `a_writer_folds_it_and_finds_all_readers`, and conformance
-//!   `all_roles_with_counters`.
+//!   cannot be, as a sum over cores takes time; checked by: test `a_writer_folds_it_and_finds_all_readers`, conformance
+//!   `all_roles_with_counters`, TLA+ `SumIsRight`.
 //!
 //! # Orderings
 //! - E1 `admit` -> `enter`, `turn_away`, `let_in`, `claim`, `seize`, `reserve`, and the look of an admitted reader: what the

@@ -7,7 +7,10 @@ use super::tree::{File, fault};
 use std::collections::BTreeSet;
 
 pub(super) fn check(algorithm: &Algorithm<'_>, files: &[File]) -> Vec<String> {
-    let module = algorithm.name.replace('-', "_");
+    let name = algorithm.name.replace('-', "_");
+    // What ondeck has beside its mutex, as `ondeck_condvar`.
+    let beside = format!("ondeck_{name}");
+    let module = if with_extended(&beside, files).is_empty() { name } else { beside };
     let path = format!("proof/spec/{module}.tla");
     let text = algorithm.header.text();
     let witnesses = quoted_after(&text, "TLA+");
