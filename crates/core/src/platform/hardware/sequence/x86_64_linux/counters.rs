@@ -19,6 +19,16 @@
 //! [`forgo`] takes all rows away: from then on no sequence counts, and an expulsion is not needed any more. A filter that nobody has
 //! told of makes an expulsion fail. Then the rows are taken away too, and what the expulsion would have done is done by time: a
 //! sequence takes nanoseconds and does not survive the loss of its core, and 100 ms are waited for once.
+//!
+//! *This rests on time, and nothing else here does.* It fails if a core executes nothing for 100 ms and its kernel does not know, as
+//! one of a virtual machine whose host runs another one meanwhile, and if that happens within the dozen instructions of a
+//! sequence: its reader is in then, and no writer knows. Each proof without time lacks something:
+//! - *To end sequences otherwise* needs a call that interrupts all cores of the process, ends what they are at, and is refused by
+//!   no filter. Linux has `membarrier` only. A change of mappings interrupts cores, unless they tell each other of it without, but
+//!   ends no sequence. A signal to each thread would, but signals are the program's.
+//! - *To have a late reader see it* needs a second look after the addition and a fence between the two: what a counter saves.
+//! - *To wait for an event*, as the mutex does for the next release, needs one that comes. A reader that counts writes nothing that a
+//!   writer may wait for, and a core on which no thread uses a lock any more is as silent as one that is held up.
 
 use super::{EXPEL, OFFSET, is_forgone, membarrier};
 use crate::platform::counters::{COUNTER_BITS, COUNTER_SHIFT, Counted, FOLDING_SHIFT};
