@@ -9,7 +9,7 @@
 //! write that takes its own flag away. So the next writer waits for them, and they wait for no second one.
 //!
 //! A lock that is mostly read becomes *spread*: readers count themselves by core, and write nothing that others read. A
-//! writer makes it *compact* again. All of that is in `spread.rs`.
+//! writer makes it *compact* again. All of that is in `spread.rs`. Fair releases are in `fair.rs`.
 //!
 //! # Lineage
 //! Phase-fair locks (Brandenburg and Anderson 2010): readers and writers take turns, all readers that wait in one. The flag that
@@ -99,6 +99,8 @@
 //!   Conformance `writers_get_through`, `readers_get_through`.
 //! - A thread that has the lock and acquires it again gets stuck beside a writer that waits. The recursive form does not: it
 //!   waits for no writer that only waits.
+//! - After a fair release, no writer that comes goes before one that waits (`fair.rs`). Test
+//!   `who_waits_goes_before_a_writer_that_comes`.
 //!
 //! # Cost
 //! Reader: 2 RMWs, and none of a spread lock. Writer that finds the lock idle: 2 RMWs, on one line. Upgradable reader: 5. 16
@@ -116,6 +118,7 @@
 //! use a lock that may be spread.
 //! The holder's core is not known, so nobody lends it a priority. A thread that ends in its sleep leaves the lock closed.
 
+mod fair;
 mod pace;
 mod spread;
 mod state;

@@ -82,6 +82,12 @@ pub enum Role {
     Downgrade,
     /// Writes, reads upgradably, and writes again.
     UpAndDown,
+    /// Reads, and leaves fairly.
+    ReadFairly,
+    /// Reads upgradably, and leaves fairly.
+    ReserveFairly,
+    /// Writes, and leaves fairly.
+    WriteFairly,
 }
 
 struct Shared<H: Harness> {
@@ -128,6 +134,7 @@ impl<H: Harness> Shared<H> {
             Role::WriteUntil(deadline_ns) if lock.write_until(deadline_ns) => {}
             Role::Upgrade | Role::TryUpgrade | Role::UpgradeUntil(_) => return self.play_upgrade(role),
             Role::Downgrade | Role::UpAndDown => return self.play_downgrade(role),
+            Role::ReadFairly | Role::ReserveFairly | Role::WriteFairly => return self.play_fairly(role),
             _ => return self.play_reader(role),
         }
         self.write_and_leave();
@@ -164,6 +171,30 @@ impl<H: Harness> Shared<H> {
             _ => return,
         }
         self.read_and_leave();
+    }
+
+    fn play_fairly(&self, role: Role) {
+        let lock = &self.lock;
+        match role {
+            Role::ReadFairly => {
+                lock.read();
+                self.reads();
+                // SAFETY: acquired above.
+                unsafe { lock.release_read_fair() };
+            }
+            Role::ReserveFairly => {
+                lock.read_upgradable();
+                self.reads();
+                // SAFETY: acquired above.
+                unsafe { lock.release_upgradable_fair() };
+            }
+            _ => {
+                lock.write();
+                self.writes();
+                // SAFETY: acquired above.
+                unsafe { lock.release_write_fair() };
+            }
+        }
     }
 
     fn play_upgrade(&self, role: Role) {

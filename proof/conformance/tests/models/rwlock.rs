@@ -63,6 +63,16 @@ mod loom {
     }
 
     #[test]
+    fn fair_releases() {
+        let model = MODEL.preemptions(2);
+        model.check(|| shared::<H>(&[WriteFairly, Write], 2));
+        model.check(|| shared::<H>(&[WriteFairly, Reserve, Read], 1));
+        model.check(|| shared::<H>(&[ReadFairly, Write, Write], 1));
+        model.check(|| shared::<H>(&[ReserveFairly, Write, Reserve], 1));
+        SPINNING.check(|| shared::<H>(&[WriteFairly, WriteFairly], 2));
+    }
+
+    #[test]
     fn free_after_release() {
         MODEL.preemptions(2).check(|| freeing::<H, W>(3));
         MODEL.expiring().preemptions(1).check(|| freeing_timed::<H, W>(3, DEADLINE_NS));
@@ -135,6 +145,7 @@ mod broad {
             [WriteUntil(SOON_NS), ReadUntil(SOON_NS), Read, UpgradeUntil(SOON_NS), ReserveUntil(SOON_NS), Write];
         SEARCH.check(move || shared::<H>(&roles, 3));
         SEARCH.check(|| shared::<H>(&[TryRead, TryWrite, Read, Write, Read, Read, Write], 4));
+        SEARCH.check(|| shared::<H>(&[ReadFairly, WriteFairly, ReserveFairly, Read, Write, Upgrade], 3));
         SEARCH.check(|| freed::<H>(5, 2));
     }
 
@@ -146,6 +157,7 @@ mod broad {
         let roles =
             [WriteUntil(SOON_NS), ReadUntil(SOON_NS), Spread, UpgradeUntil(SOON_NS), ReserveUntil(SOON_NS), Write];
         SEARCH.check(move || shared::<H>(&roles, 3));
+        SEARCH.check(|| shared::<H>(&[Spread, ReadFairly, WriteFairly, ReserveFairly, Upgrade], 3));
         SEARCH.check(|| freed_spread::<H>(5, 2));
     }
 }
