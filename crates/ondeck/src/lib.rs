@@ -41,8 +41,8 @@
 //! Other mutexes are better there. The package's `README.md` has the figures.
 //!
 //! # Size and cost
-//! A lock has 8 bytes. A condition variable has 16, and so has a [`RwLock`]. All are `const` to construct and have no
-//! destructor. Without contention, `lock` is one atomic read-modify-write, and so is its release.
+//! A lock has 8 bytes. A condition variable has 16, and so has a [`RwLock`]. All are `const` to construct. Only a
+//! [`RwLock`] has a destructor, which gives back what its readers count in. Without contention, `lock` is one atomic read-modify-write, and so is its release.
 //!
 //! The mutexes and condition variables allocate nothing and register no thread-local destructor. So they work before
 //! `main`, in thread-local destructors and inside a global allocator. The last is not so on systems other than Linux,
@@ -121,10 +121,10 @@
 //! looks at.
 //!
 //! # Features
-//! - `arc_lock`: guards that own an `Arc` of their mutex, as `parking_lot` has them.
-//! - `serde`: a mutex is serialised as its data.
+//! - `arc_lock`: guards that own an `Arc` of their [`Mutex`] or [`RwLock`], as `parking_lot` has them.
+//! - `serde`: a mutex or a reader-writer lock is serialised as its data.
 //! - `lock_api-04`, `lock_api-05`: the modules `lock_api_04` and `lock_api_05`, for libraries that are generic over
-//!   `lock_api`. Version 0.5 needs Rust 1.95.
+//!   `lock_api`. [`RawMutex`] and [`RawRwLock`] have its traits then. Version 0.5 needs Rust 1.95.
 //! - `record`: `ondeck profile` can record the mutexes of the program. The next section describes it.
 //! - `stats`: the program can ask how long its threads wait for which mutexes. The last section describes it.
 //!
@@ -217,8 +217,11 @@ pub use ondeck_record::stats;
 
 pub use monitor::{Monitor, MonitorGuard, Nested, NotHeld, WaitEnd};
 pub use raw::WaitTimeoutResult;
+#[cfg(feature = "arc_lock")]
+pub use rwlock::{ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard};
 pub use rwlock::{
-    MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
+    RwLockWriteGuard,
 };
 pub use spin_wait::{Nap, SpinPolicy, SpinWait};
 
@@ -371,7 +374,7 @@ pub type RawMutex = policy::RawMutex;
 /// ```
 pub type RawCondvar = policy::RawCondvar;
 
-/// The wrappers of one version of `lock_api` around ondeck's mutex.
+/// The wrappers of one version of `lock_api` around ondeck's locks.
 #[cfg(any(feature = "lock_api-04", feature = "lock_api-05"))]
 macro_rules! wrappers_of_lock_api {
     ($version:ident, $module:literal) => {
@@ -407,6 +410,60 @@ macro_rules! wrappers_of_lock_api {
         /// assert_eq!(*second, 2);
         /// ```
         pub type MappedMutexGuard<'a, T> = $version::MappedMutexGuard<'a, crate::RawMutex, T>;
+
+        /// [`crate::RwLock`] with the wrapper of `lock_api`.
+        ///
+        /// # Example
+        /// ```
+        #[doc = concat!("let lock = ondeck::", $module, "::RwLock::new(1);")]
+        /// assert_eq!(*lock.read(), 1);
+        /// ```
+        pub type RwLock<T> = $version::RwLock<crate::RawRwLock, T>;
+
+        /// A reader's guard of [`RwLock`].
+        ///
+        /// # Example
+        /// See [`RwLock`].
+        pub type RwLockReadGuard<'a, T> = $version::RwLockReadGuard<'a, crate::RawRwLock, T>;
+
+        /// The writer's guard of [`RwLock`].
+        ///
+        /// # Example
+        /// ```
+        #[doc = concat!("use ondeck::", $module, "::{RwLock, RwLockWriteGuard};")]
+        ///
+        /// let lock = RwLock::new(1);
+        /// assert_eq!(*RwLockWriteGuard::downgrade(lock.write()), 1);
+        /// ```
+        pub type RwLockWriteGuard<'a, T> = $version::RwLockWriteGuard<'a, crate::RawRwLock, T>;
+
+        /// The upgradable reader's guard of [`RwLock`].
+        ///
+        /// # Example
+        /// ```
+        #[doc = concat!("use ondeck::", $module, "::{RwLock, RwLockUpgradableReadGuard};")]
+        ///
+        /// let lock = RwLock::new(1);
+        /// *RwLockUpgradableReadGuard::upgrade(lock.upgradable_read()) += 1;
+        /// ```
+        pub type RwLockUpgradableReadGuard<'a, T> = $version::RwLockUpgradableReadGuard<'a, crate::RawRwLock, T>;
+
+        /// A reader's guard of a part of a [`RwLock`]'s data.
+        ///
+        /// # Example
+        /// ```
+        #[doc = concat!("use ondeck::", $module, "::{RwLock, RwLockReadGuard};")]
+        ///
+        /// let lock = RwLock::new((1, 2));
+        /// assert_eq!(*RwLockReadGuard::map(lock.read(), |pair| &pair.1), 2);
+        /// ```
+        pub type MappedRwLockReadGuard<'a, T> = $version::MappedRwLockReadGuard<'a, crate::RawRwLock, T>;
+
+        /// The writer's guard of a part of a [`RwLock`]'s data.
+        ///
+        /// # Example
+        /// As for [`MappedRwLockReadGuard`].
+        pub type MappedRwLockWriteGuard<'a, T> = $version::MappedRwLockWriteGuard<'a, crate::RawRwLock, T>;
     };
 }
 #[cfg(any(feature = "lock_api-04", feature = "lock_api-05"))]

@@ -1,8 +1,8 @@
-//! The mutex and the condition variable for libraries that are generic over `lock_api` 0.5.
+//! The locks and the condition variable for libraries that are generic over `lock_api` 0.5.
 //!
-//! [`RawMutex`](crate::RawMutex) and [`RawCondvar`](crate::RawCondvar) implement the traits of version 0.5. The types
-//! here are version 0.5's wrappers around them. This needs Rust 1.95. The raw types have methods of their own with the
-//! same names: where the type is known, write `lock_api::RawMutex::lock(&mutex)` for the trait's.
+//! [`RawMutex`](crate::RawMutex), [`RawRwLock`] and [`RawCondvar`](crate::RawCondvar) implement the traits of version
+//! 0.5. The types here are version 0.5's wrappers around them. This needs Rust 1.95. The raw types have methods of their
+//! own with the same names: where the type is known, write `lock_api::RawMutex::lock(&mutex)` for the trait's.
 //!
 //! # Example
 //! ```
@@ -16,6 +16,7 @@
 //! assert_eq!(*TOTAL.lock(), 1);
 //! ```
 
+use crate::RawRwLock;
 use crate::policy::{Policy, RawCondvar, RawMutex};
 use ::lock_api_05::{self as v05, GuardNoSend};
 use std::time::{Duration, Instant};
@@ -136,5 +137,187 @@ unsafe impl<P: Policy> v05::RawCondvarTimed for RawCondvar<P> {
     unsafe fn wait_for(&self, mutex: &RawMutex<P>, _guard: &mut GuardNoSend, timeout: &Duration) -> bool {
         // SAFETY: the caller holds the lock.
         unsafe { self.wait_for(mutex, *timeout) }.timed_out()
+    }
+}
+
+/// Acquisitions that wait.
+macro_rules! acquires {
+    ($($name:ident)*) => {$(
+        #[inline]
+        fn $name(&self) -> GuardNoSend {
+            self.$name();
+            GuardNoSend::new()
+        }
+    )*};
+}
+
+/// Attempts to acquire the lock.
+macro_rules! attempts {
+    ($(fn $name:ident($($time:ident: $type:ty)?);)*) => {$(
+        #[inline]
+        fn $name(&self $(, $time: $type)?) -> Option<GuardNoSend> {
+            self.$name($($time)?).then(GuardNoSend::new)
+        }
+    )*};
+}
+
+/// Releases.
+macro_rules! releases {
+    ($($name:ident)*) => {$(
+        #[inline]
+        unsafe fn $name(&self, _guard: GuardNoSend) {
+            // SAFETY: the caller has the lock as the guard says.
+            unsafe { self.$name() };
+        }
+    )*};
+}
+
+/// Releases that acquire again, and end the process if they cannot.
+macro_rules! bumps {
+    ($($name:ident)*) => {$(
+        #[inline]
+        unsafe fn $name(&self, _guard: &mut GuardNoSend) {
+            // SAFETY: the caller has the lock as the guard says, and so it has afterwards.
+            unsafe { self.$name() };
+        }
+    )*};
+}
+
+/// Changes from what the caller has to what it has then, which do not panic.
+macro_rules! downgrades {
+    ($($name:ident)*) => {$(
+        #[inline]
+        unsafe fn $name(&self, _guard: GuardNoSend) -> GuardNoSend {
+            // SAFETY: the caller has the lock as the guard says.
+            unsafe { self.$name() };
+            GuardNoSend::new()
+        }
+    )*};
+}
+
+/// Attempts of the upgradable reader to become the writer.
+macro_rules! upgrades {
+    ($(fn $name:ident($($time:ident: $type:ty)?);)*) => {$(
+        #[inline]
+        unsafe fn $name(&self, guard: GuardNoSend $(, $time: $type)?) -> Result<GuardNoSend, GuardNoSend> {
+            // SAFETY: the caller has the lock upgradably.
+            let is_writer = releasing(self, || unsafe { self.$name($($time)?) });
+            if is_writer { Ok(GuardNoSend::new()) } else { Err(guard) }
+        }
+    )*};
+}
+
+/// Calls `upgrade`, and releases the lock for the upgradable reader if that panics, as the caller has no guard then.
+#[inline]
+fn releasing<U>(lock: &RawRwLock, upgrade: impl FnOnce() -> U) -> U {
+    struct Releases<'a>(&'a RawRwLock);
+    impl Drop for Releases<'_> {
+        #[cold]
+        fn drop(&mut self) {
+            // SAFETY: whoever upgrades has the lock upgradably, and has it still after a panic.
+            unsafe { self.0.unlock_upgradable() };
+        }
+    }
+    let releases = Releases(lock);
+    let upgraded = upgrade();
+    std::mem::forget(releases);
+    upgraded
+}
+
+// SAFETY: `RawOndeckRwLock` promises that a writer is alone, with acquire and release semantics; `Guard` carries no state. An
+// acquisition that panics has not got the lock, and no release panics. A lock that is taken may be moved or dropped by its
+// only owner: what its address is noted for is a hint, and a counter goes with its word.
+unsafe impl v05::RawRwLock for RawRwLock {
+    // As for `RawMutex`.
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = RawRwLock::new();
+
+    type SharedGuard = GuardNoSend;
+    type ExclusiveGuard = GuardNoSend;
+
+    acquires!(lock_shared lock_exclusive);
+    attempts! {
+        fn try_lock_shared();
+        fn try_lock_exclusive();
+    }
+    releases!(unlock_shared unlock_exclusive);
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.is_locked()
+    }
+
+    #[inline]
+    fn is_locked_exclusive(&self) -> bool {
+        self.is_locked_exclusive()
+    }
+}
+
+// SAFETY: as for `RawRwLock`; a fair release differs in who comes next only, and no bump panics.
+unsafe impl v05::RawRwLockFair for RawRwLock {
+    releases!(unlock_shared_fair unlock_exclusive_fair);
+    bumps!(bump_shared bump_exclusive);
+}
+
+// SAFETY: as for `RawRwLock`; the writer becomes a reader by one write, which releases.
+unsafe impl v05::RawRwLockDowngrade for RawRwLock {
+    downgrades!(downgrade);
+}
+
+// SAFETY: as for `RawRwLock`; an attempt gives `None` only without the lock and after the deadline.
+unsafe impl v05::RawRwLockTimed for RawRwLock {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    attempts! {
+        fn try_lock_shared_for(timeout: Duration);
+        fn try_lock_shared_until(timeout: Instant);
+        fn try_lock_exclusive_for(timeout: Duration);
+        fn try_lock_exclusive_until(timeout: Instant);
+    }
+}
+
+// SAFETY: as for `RawRwLock`; an upgrade acquires what the readers before have released. One that panics has released the
+// lock.
+unsafe impl v05::RawRwLockUpgrade for RawRwLock {
+    type UpgradableGuard = GuardNoSend;
+
+    acquires!(lock_upgradable);
+    attempts! {
+        fn try_lock_upgradable();
+    }
+    releases!(unlock_upgradable);
+    upgrades! {
+        fn try_upgrade();
+    }
+
+    #[inline]
+    unsafe fn upgrade(&self, _guard: GuardNoSend) -> GuardNoSend {
+        // SAFETY: the caller has the lock upgradably.
+        releasing(self, || unsafe { self.upgrade() });
+        GuardNoSend::new()
+    }
+}
+
+// SAFETY: as for `RawRwLockFair`.
+unsafe impl v05::RawRwLockUpgradeFair for RawRwLock {
+    releases!(unlock_upgradable_fair);
+    bumps!(bump_upgradable);
+}
+
+// SAFETY: as for `RawRwLockDowngrade`.
+unsafe impl v05::RawRwLockUpgradeDowngrade for RawRwLock {
+    downgrades!(downgrade_upgradable downgrade_to_upgradable);
+}
+
+// SAFETY: as for `RawRwLockTimed` and `RawRwLockUpgrade`.
+unsafe impl v05::RawRwLockUpgradeTimed for RawRwLock {
+    attempts! {
+        fn try_lock_upgradable_for(timeout: Duration);
+        fn try_lock_upgradable_until(timeout: Instant);
+    }
+    upgrades! {
+        fn try_upgrade_for(timeout: Duration);
+        fn try_upgrade_until(timeout: Instant);
     }
 }

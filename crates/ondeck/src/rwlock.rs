@@ -1,18 +1,22 @@
 //! The reader-writer lock: ondeck's raw one beside the data that it guards.
 
+#[cfg(feature = "arc_lock")]
+mod arc_guards;
 mod guards;
 mod mapped;
+mod raw;
+mod unlocked;
 
-use crate::raw::{deadline_at, deadline_in};
+#[cfg(feature = "arc_lock")]
+pub use arc_guards::{ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard};
 pub use guards::{RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
 pub use mapped::{MappedRwLockReadGuard, MappedRwLockWriteGuard};
-use ondeck_core::{Hardware, RawOndeckRwLock};
+pub use raw::RawRwLock;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::time::{Duration, Instant};
-
-/// The lock without data. It runs on the plain machine also in a build that records: the recorder knows mutexes only.
-type RawRwLock = RawOndeckRwLock<Hardware>;
+#[cfg(feature = "lock_api-04")]
+pub(crate) use unlocked::or_abort;
 
 /// A lock around data that many threads may read at once, or one thread may write. It has the methods of
 /// `parking_lot::RwLock`, and 16 bytes beside its data.
@@ -28,7 +32,7 @@ type RawRwLock = RawOndeckRwLock<Hardware>;
 ///
 /// # Blocking
 /// The waiting methods may spin and sleep. A reader waits awake for about 5 microseconds before it sleeps. The `try_`
-/// methods without a timeout and the releases never wait.
+/// methods without a timeout and plain releases never wait.
 ///
 /// A thread deadlocks if it asks for a lock that it has already, with one exception:
 /// [`read_recursive`](RwLock::read_recursive) is safe for a thread that already reads. A plain [`read`](RwLock::read)
@@ -42,6 +46,10 @@ type RawRwLock = RawOndeckRwLock<Hardware>;
 ///
 /// So a reader waits for at most one writer, once the readers that are inside have left. Writers among themselves get
 /// the lock in the order of a [`Mutex`](crate::Mutex), which is not first come, first served.
+///
+/// A thread that writes and soon writes again may have the lock twice before a writer that waits. With a fair release it
+/// does not: [`unlock_fair`](RwLockWriteGuard::unlock_fair) and [`bump`](RwLockWriteGuard::bump) of the guards. It takes a
+/// microsecond or so if a thread waits, and a millisecond at most.
 ///
 /// # Panics
 /// A lock can have 524,288 readers at once. The next one panics, and the lock stays as it was. If readers count themselves by
@@ -78,7 +86,7 @@ impl<T> RwLock<T> {
     /// ```
     #[inline]
     pub const fn new(data: T) -> Self {
-        RwLock { raw: RawRwLock::INIT, data: UnsafeCell::new(data) }
+        RwLock { raw: RawRwLock::new(), data: UnsafeCell::new(data) }
     }
 
     /// Consumes the lock and returns the data.
@@ -111,7 +119,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
-        self.raw.read();
+        self.raw.lock_shared();
         // SAFETY: locked just now.
         unsafe { RwLockReadGuard::new(self) }
     }
@@ -131,7 +139,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
         // SAFETY: locked just now.
-        self.raw.try_read().then(|| unsafe { RwLockReadGuard::new(self) })
+        self.raw.try_lock_shared().then(|| unsafe { RwLockReadGuard::new(self) })
     }
 
     /// Locks for reading, and waits for at most `timeout`. Returns `None` if the timeout passed first.
@@ -149,9 +157,8 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn try_read_for(&self, timeout: Duration) -> Option<RwLockReadGuard<'_, T>> {
-        let is_in = self.raw.try_read() || self.raw.read_until(deadline_in(timeout));
         // SAFETY: locked just now.
-        is_in.then(|| unsafe { RwLockReadGuard::new(self) })
+        self.raw.try_lock_shared_for(timeout).then(|| unsafe { RwLockReadGuard::new(self) })
     }
 
     /// Locks for reading, and waits at most until `deadline`. Returns `None` if the deadline passed first.
@@ -165,9 +172,8 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn try_read_until(&self, deadline: Instant) -> Option<RwLockReadGuard<'_, T>> {
-        let is_in = self.raw.try_read() || self.raw.read_until(deadline_at(deadline));
         // SAFETY: locked just now.
-        is_in.then(|| unsafe { RwLockReadGuard::new(self) })
+        self.raw.try_lock_shared_until(deadline).then(|| unsafe { RwLockReadGuard::new(self) })
     }
 
     /// Locks for reading, also if the calling thread reads already. Waits while a thread writes, and for no writer that
@@ -191,7 +197,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn read_recursive(&self) -> RwLockReadGuard<'_, T> {
-        self.raw.read_recursive();
+        self.raw.lock_shared_recursive();
         // SAFETY: locked just now.
         unsafe { RwLockReadGuard::new(self) }
     }
@@ -210,7 +216,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_read_recursive(&self) -> Option<RwLockReadGuard<'_, T>> {
         // SAFETY: locked just now.
-        self.raw.try_read_recursive().then(|| unsafe { RwLockReadGuard::new(self) })
+        self.raw.try_lock_shared_recursive().then(|| unsafe { RwLockReadGuard::new(self) })
     }
 
     /// As [`read_recursive`](RwLock::read_recursive), and waits for at most `timeout`. Returns `None` if the timeout
@@ -220,9 +226,8 @@ impl<T: ?Sized> RwLock<T> {
     /// As for [`try_read_for`](RwLock::try_read_for).
     #[inline]
     pub fn try_read_recursive_for(&self, timeout: Duration) -> Option<RwLockReadGuard<'_, T>> {
-        let is_in = self.raw.try_read_recursive() || self.raw.read_recursive_until(deadline_in(timeout));
         // SAFETY: locked just now.
-        is_in.then(|| unsafe { RwLockReadGuard::new(self) })
+        self.raw.try_lock_shared_recursive_for(timeout).then(|| unsafe { RwLockReadGuard::new(self) })
     }
 
     /// As [`read_recursive`](RwLock::read_recursive), and waits at most until `deadline`. Returns `None` if the
@@ -232,9 +237,8 @@ impl<T: ?Sized> RwLock<T> {
     /// As for [`try_read_until`](RwLock::try_read_until).
     #[inline]
     pub fn try_read_recursive_until(&self, deadline: Instant) -> Option<RwLockReadGuard<'_, T>> {
-        let is_in = self.raw.try_read_recursive() || self.raw.read_recursive_until(deadline_at(deadline));
         // SAFETY: locked just now.
-        is_in.then(|| unsafe { RwLockReadGuard::new(self) })
+        self.raw.try_lock_shared_recursive_until(deadline).then(|| unsafe { RwLockReadGuard::new(self) })
     }
 }
 
@@ -257,7 +261,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
-        self.raw.write();
+        self.raw.lock_exclusive();
         // SAFETY: locked just now.
         unsafe { RwLockWriteGuard::new(self) }
     }
@@ -274,7 +278,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
         // SAFETY: locked just now.
-        self.raw.try_write().then(|| unsafe { RwLockWriteGuard::new(self) })
+        self.raw.try_lock_exclusive().then(|| unsafe { RwLockWriteGuard::new(self) })
     }
 
     /// Locks for writing, and waits for at most `timeout`. Returns `None` if the timeout passed first.
@@ -292,9 +296,8 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn try_write_for(&self, timeout: Duration) -> Option<RwLockWriteGuard<'_, T>> {
-        let is_in = self.raw.try_write() || self.raw.write_until(deadline_in(timeout));
         // SAFETY: locked just now.
-        is_in.then(|| unsafe { RwLockWriteGuard::new(self) })
+        self.raw.try_lock_exclusive_for(timeout).then(|| unsafe { RwLockWriteGuard::new(self) })
     }
 
     /// Locks for writing, and waits at most until `deadline`. Returns `None` if the deadline passed first.
@@ -308,9 +311,8 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn try_write_until(&self, deadline: Instant) -> Option<RwLockWriteGuard<'_, T>> {
-        let is_in = self.raw.try_write() || self.raw.write_until(deadline_at(deadline));
         // SAFETY: locked just now.
-        is_in.then(|| unsafe { RwLockWriteGuard::new(self) })
+        self.raw.try_lock_exclusive_until(deadline).then(|| unsafe { RwLockWriteGuard::new(self) })
     }
 }
 
@@ -326,9 +328,7 @@ impl<T: ?Sized> RwLock<T> {
     /// See [`RwLockUpgradableReadGuard`].
     #[inline]
     pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T> {
-        if !self.raw.try_read_upgradable() {
-            self.raw.read_upgradable();
-        }
+        self.raw.lock_upgradable();
         // SAFETY: locked just now.
         unsafe { RwLockUpgradableReadGuard::new(self) }
     }
@@ -345,7 +345,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T>> {
         // SAFETY: locked just now.
-        self.raw.try_read_upgradable().then(|| unsafe { RwLockUpgradableReadGuard::new(self) })
+        self.raw.try_lock_upgradable().then(|| unsafe { RwLockUpgradableReadGuard::new(self) })
     }
 
     /// Locks for reading upgradably, and waits for at most `timeout`. Returns `None` if the timeout passed first.
@@ -363,9 +363,8 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn try_upgradable_read_for(&self, timeout: Duration) -> Option<RwLockUpgradableReadGuard<'_, T>> {
-        let is_in = self.raw.try_read_upgradable() || self.raw.read_upgradable_until(deadline_in(timeout));
         // SAFETY: locked just now.
-        is_in.then(|| unsafe { RwLockUpgradableReadGuard::new(self) })
+        self.raw.try_lock_upgradable_for(timeout).then(|| unsafe { RwLockUpgradableReadGuard::new(self) })
     }
 
     /// Locks for reading upgradably, and waits at most until `deadline`. Returns `None` if the deadline passed first.
@@ -379,9 +378,8 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn try_upgradable_read_until(&self, deadline: Instant) -> Option<RwLockUpgradableReadGuard<'_, T>> {
-        let is_in = self.raw.try_read_upgradable() || self.raw.read_upgradable_until(deadline_at(deadline));
         // SAFETY: locked just now.
-        is_in.then(|| unsafe { RwLockUpgradableReadGuard::new(self) })
+        self.raw.try_lock_upgradable_until(deadline).then(|| unsafe { RwLockUpgradableReadGuard::new(self) })
     }
 }
 
@@ -410,7 +408,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn is_locked(&self) -> bool {
-        self.raw.is_taken()
+        self.raw.is_locked()
     }
 
     /// Returns whether a thread writes. Other threads may change that at any time.
@@ -423,7 +421,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn is_locked_exclusive(&self) -> bool {
-        self.raw.is_taken_for_writing()
+        self.raw.is_locked_exclusive()
     }
 
     /// Returns the address of the data. Code that dereferences it must make sure that nobody else writes the data
@@ -457,7 +455,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub unsafe fn force_unlock_read(&self) {
         // SAFETY: the caller has the lock for reading.
-        unsafe { self.raw.release_read() };
+        unsafe { self.raw.unlock_shared() };
     }
 
     /// Releases the lock for a writer whose guard has been forgotten.
@@ -477,7 +475,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub unsafe fn force_unlock_write(&self) {
         // SAFETY: the caller has the lock for writing.
-        unsafe { self.raw.release_write() };
+        unsafe { self.raw.unlock_exclusive() };
     }
 }
 

@@ -1,5 +1,9 @@
 //! What the optional features add. Run with `cargo test -p ondeck --all-features`.
 
+/// How often each of four threads does it.
+#[cfg(any(feature = "lock_api-04", feature = "lock_api-05"))]
+const TIMES: i32 = if cfg!(miri) { 20 } else { 1_000 };
+
 #[cfg(feature = "serde")]
 mod serde {
     use std::thread;
@@ -10,6 +14,23 @@ mod serde {
         assert_eq!(text, "[1,2]");
         let mutex: ondeck::Mutex<Vec<i32>> = serde_json::from_str(&text).expect("as written");
         assert_eq!(*mutex.lock(), [1, 2]);
+    }
+
+    #[test]
+    fn so_is_a_reader_writer_lock() {
+        let lock: ondeck::RwLock<Vec<i32>> = serde_json::from_str("[1,2]").expect("a list");
+        let _reads = lock.read();
+        assert_eq!(serde_json::to_string(&lock).expect("plain data"), "[1,2]");
+        let lock: ondeck::poison::RwLock<Vec<i32>> = serde_json::from_str("[1,2]").expect("a list");
+        assert_eq!(serde_json::to_string(&lock).expect("plain data"), "[1,2]");
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let _guard = lock.write();
+                panic!("while writing");
+            });
+            assert!(writer.join().is_err());
+        });
+        assert!(serde_json::to_string(&lock).is_err());
     }
 
     #[test]
@@ -41,12 +62,87 @@ mod serde {
         panics(&|| drop(serde_json::to_string(&plain)));
         panics(&|| drop(serde_json::to_string(&poisons)));
         assert!(!plain.is_locked() && poisons.is_poisoned());
+        let lock = ondeck::RwLock::new(Panics);
+        panics(&|| drop(serde_json::to_string(&lock)));
+        assert!(!lock.is_locked());
     }
+}
+
+/// What version 0.4 and version 0.5 promise of a reader-writer lock alike.
+#[cfg(any(feature = "lock_api-04", feature = "lock_api-05"))]
+macro_rules! tests_the_rwlock {
+    ($version:ident) => {
+        mod rwlock {
+            use std::time::{Duration, Instant};
+            use $version::{
+                RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair,
+                RawRwLockUpgradeTimed, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
+            };
+
+            /// A writer that waits holds up plain readers, and a fair release or a bump lets it in.
+            pub(super) fn holds<R>()
+            where
+                R: RawRwLockFair + RawRwLockDowngrade + RawRwLockTimed<Duration = Duration, Instant = Instant> + Sync,
+                R: RawRwLockUpgradeFair + RawRwLockUpgradeDowngrade + RawRwLockUpgradeTimed,
+            {
+                let lock = $version::RwLock::<R, i32>::new(0);
+                std::thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| {
+                            for _ in 0..crate::TIMES / 4 {
+                                *lock.write() += 1;
+                                let before = lock.upgradable_read();
+                                let count = *before;
+                                assert_eq!(*RwLockUpgradableReadGuard::upgrade(before), count);
+                            }
+                        });
+                    }
+                });
+                let guard = lock.read();
+                assert!(*guard == crate::TIMES && lock.is_locked() && !lock.is_locked_exclusive());
+                assert!(lock.try_write().is_none() && lock.try_write_for(Duration::from_millis(1)).is_none());
+                assert!(lock.try_write_until(Instant::now()).is_none() && lock.try_read().is_some());
+                let upgradable = lock.try_upgradable_read().expect("one may");
+                let upgradable = RwLockUpgradableReadGuard::try_upgrade(upgradable).expect_err("another reads");
+                let upgradable =
+                    RwLockUpgradableReadGuard::try_upgrade_for(upgradable, Duration::ZERO).expect_err("the same");
+                let upgradable =
+                    RwLockUpgradableReadGuard::try_upgrade_until(upgradable, Instant::now()).expect_err("the same");
+                assert!(lock.try_upgradable_read_for(Duration::ZERO).is_none());
+                assert!(lock.try_upgradable_read_until(Instant::now()).is_none());
+                RwLockReadGuard::unlock_fair(guard);
+                let mut upgradable = upgradable;
+                RwLockUpgradableReadGuard::bump(&mut upgradable);
+                let writer = RwLockUpgradableReadGuard::try_upgrade(upgradable).expect("alone");
+                assert!(lock.is_locked_exclusive() && lock.try_read_for(Duration::ZERO).is_none());
+                assert!(lock.try_read_until(Instant::now()).is_none());
+                let upgradable = RwLockWriteGuard::downgrade_to_upgradable(writer);
+                drop(RwLockUpgradableReadGuard::downgrade(upgradable));
+                RwLockUpgradableReadGuard::unlock_fair(lock.upgradable_read());
+                let mut guard = RwLockWriteGuard::downgrade(lock.write());
+                std::thread::scope(|scope| {
+                    scope.spawn(|| *lock.write() = 7);
+                    while *guard != 7 {
+                        RwLockReadGuard::bump(&mut guard);
+                    }
+                });
+                RwLockReadGuard::unlocked(&mut guard, || *lock.write() += 1);
+                drop(guard);
+                let mut guard = lock.write();
+                RwLockWriteGuard::bump(&mut guard);
+                assert_eq!(*guard, 8);
+                RwLockWriteGuard::unlock_fair(guard);
+                assert!(!lock.is_locked());
+            }
+        }
+    };
 }
 
 #[cfg(feature = "lock_api-04")]
 mod lock_api_04 {
-    use lock_api_04::{RawMutex, RawMutexFair, RawMutexTimed};
+    tests_the_rwlock!(lock_api_04);
+
+    use lock_api_04::{RawMutex, RawMutexFair, RawMutexTimed, RawRwLockRecursiveTimed};
     use ondeck::lock_api_04::{Mutex, MutexGuard};
     use std::time::{Duration, Instant};
 
@@ -55,7 +151,7 @@ mod lock_api_04 {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    for _ in 0..1_000 {
+                    for _ in 0..crate::TIMES {
                         *mutex.lock() += 1;
                     }
                 });
@@ -66,7 +162,7 @@ mod lock_api_04 {
         assert!(mutex.try_lock_for(Duration::from_millis(1)).is_none());
         assert!(mutex.try_lock_until(Instant::now()).is_none());
         lock_api_04::MutexGuard::bump(&mut guard);
-        assert_eq!(*guard, 4_000);
+        assert_eq!(*guard, 4 * crate::TIMES);
         lock_api_04::MutexGuard::unlock_fair(guard);
         assert!(!mutex.is_locked());
     }
@@ -76,11 +172,47 @@ mod lock_api_04 {
         generic::<ondeck::RawMutex>();
         let mutex = Mutex::new((1, 2));
         assert_eq!(*MutexGuard::map(mutex.lock(), |pair| &mut pair.1), 2);
+        rwlock::holds::<ondeck::RawRwLock>();
+    }
+
+    /// Readers that read again pass by a writer that waits.
+    #[test]
+    fn recursive_readers_do_not_wait_for_a_waiting_writer() {
+        fn holds<R: RawRwLockRecursiveTimed<Duration = Duration, Instant = Instant> + Sync>() {
+            let lock = lock_api_04::RwLock::<R, i32>::new(0);
+            std::thread::scope(|scope| {
+                let outer = lock.read();
+                scope.spawn(|| *lock.write() += 1);
+                while lock.try_read().is_some() {
+                    std::thread::yield_now();
+                }
+                assert!(*lock.read_recursive() == 0 && lock.try_read_recursive().is_some());
+                assert!(lock.try_read_recursive_for(Duration::ZERO).is_some());
+                assert!(lock.try_read_recursive_until(Instant::now()).is_some());
+                drop(outer);
+            });
+            assert_eq!(lock.into_inner(), 1);
+        }
+        holds::<ondeck::RawRwLock>();
+    }
+
+    static LOCK: ondeck::lock_api_04::RwLock<u8> = ondeck::lock_api_04::RwLock::new(1);
+
+    #[test]
+    fn it_may_be_static_and_be_moved_while_it_is_locked() {
+        assert_eq!(*LOCK.read(), 1);
+        let lock = ondeck::lock_api_04::RwLock::new(String::from("moved"));
+        std::mem::forget(lock.write());
+        let lock = Box::new(lock);
+        assert!(lock.try_read().is_none());
+        assert_eq!(lock.into_inner(), "moved");
     }
 }
 
 #[cfg(feature = "lock_api-05")]
 mod lock_api_05 {
+    tests_the_rwlock!(lock_api_05);
+
     use lock_api_05::{RawCondvarTimed, RawMutexFair, RawMutexTimed};
     use ondeck::lock_api_05::{Condvar, Mutex, MutexGuard};
     use std::time::{Duration, Instant};
@@ -94,13 +226,13 @@ mod lock_api_05 {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    for _ in 0..1_000 {
+                    for _ in 0..crate::TIMES {
                         *mutex.lock() += 1;
                     }
                     changed.notify_all();
                 });
             }
-            changed.wait_while(&mut mutex.lock(), |count| *count < 4_000);
+            changed.wait_while(&mut mutex.lock(), |count| *count < 4 * crate::TIMES);
         });
         let mut guard = mutex.lock();
         assert!(mutex.is_locked() && mutex.try_lock().is_none());
@@ -110,7 +242,7 @@ mod lock_api_05 {
         assert!(changed.wait_until(&mut guard, Instant::now()).timed_out());
         assert!(!changed.notify_one());
         lock_api_05::MutexGuard::bump(&mut guard);
-        assert_eq!(*guard, 4_000);
+        assert_eq!(*guard, 4 * crate::TIMES);
         lock_api_05::MutexGuard::unlock_fair(guard);
         assert!(!mutex.is_locked());
     }
@@ -122,6 +254,27 @@ mod lock_api_05 {
         let mutex = Mutex::new((1, 2));
         assert_eq!(*MutexGuard::map(mutex.lock(), |pair| &mut pair.1), 2);
         assert!(!Condvar::new().notify_one());
+        rwlock::holds::<ondeck::RawRwLock>();
+    }
+
+    /// Version 0.5 gives the state of its guard to an upgrade, and so has nothing to drop if that panics.
+    #[test]
+    #[cfg_attr(miri, ignore = "millions of steps")]
+    fn an_upgrade_that_panics_has_released_the_lock() {
+        use lock_api_05::RwLockUpgradableReadGuard;
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+
+        // More than the lock can tell from none, if they count themselves by core.
+        const FAR_TOO_MANY: u32 = 655_361;
+        let lock = ondeck::lock_api_05::RwLock::new(());
+        let upgradable = lock.upgradable_read();
+        let read = || catch_unwind(AssertUnwindSafe(|| std::mem::forget(lock.read()))).is_ok();
+        if (0..FAR_TOO_MANY).any(|_| !read()) {
+            return;
+        }
+        let upgrade = || RwLockUpgradableReadGuard::upgrade(upgradable);
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(upgrade()))).is_err());
+        assert!(lock.try_upgradable_read().is_some());
     }
 }
 

@@ -72,6 +72,12 @@ fn found() -> Vec<(&'static str, &'static str, &'static str)> {
         row!("MonitorGuard<T>", T => ondeck::MonitorGuard<'static, T>),
         #[cfg(feature = "arc_lock")]
         row!("ArcMutexGuard<T>", T => ondeck::ArcMutexGuard<T>),
+        #[cfg(feature = "arc_lock")]
+        row!("ArcRwLockReadGuard<T>", T => ondeck::ArcRwLockReadGuard<T>),
+        #[cfg(feature = "arc_lock")]
+        row!("ArcRwLockWriteGuard<T>", T => ondeck::ArcRwLockWriteGuard<T>),
+        #[cfg(feature = "arc_lock")]
+        row!("ArcRwLockUpgradableReadGuard<T>", T => ondeck::ArcRwLockUpgradableReadGuard<T>),
     ];
     rows
 }

@@ -1,8 +1,8 @@
 //! The guards of the whole data: for reading, for writing, and for reading upgradably.
 
-use super::{MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock};
+use super::unlocked::lets_others_in;
+use super::{MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock};
 use crate::guard::shows_data;
-use crate::raw::{deadline_at, deadline_in};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -97,6 +97,25 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         // SAFETY: as in `map`.
         Ok(unsafe { MappedRwLockReadGuard::new(&ManuallyDrop::new(s).lock.raw, data) })
     }
+
+    /// Releases the lock, and threads that wait go before those that come.
+    ///
+    /// # Blocking
+    /// As [`RawRwLock::unlock_shared_fair`].
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{RwLock, RwLockReadGuard};
+    ///
+    /// let lock = RwLock::new(1);
+    /// RwLockReadGuard::unlock_fair(lock.read());
+    /// assert!(!lock.is_locked());
+    /// ```
+    #[inline]
+    pub fn unlock_fair(s: Self) {
+        // SAFETY: the guard has the lock, and its drop does not run.
+        unsafe { ManuallyDrop::new(s).lock.raw.unlock_shared_fair() };
+    }
 }
 
 impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
@@ -113,7 +132,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard has the lock for reading.
-        unsafe { self.lock.raw.release_read() };
+        unsafe { self.lock.raw.unlock_shared() };
     }
 }
 
@@ -238,6 +257,25 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         // SAFETY: the lock is had for reading upgradably now.
         unsafe { RwLockUpgradableReadGuard::new(lock) }
     }
+
+    /// Releases the lock, and threads that wait go before those that come.
+    ///
+    /// # Blocking
+    /// As [`RawRwLock::unlock_exclusive_fair`].
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{RwLock, RwLockWriteGuard};
+    ///
+    /// let lock = RwLock::new(1);
+    /// RwLockWriteGuard::unlock_fair(lock.write());
+    /// assert!(!lock.is_locked());
+    /// ```
+    #[inline]
+    pub fn unlock_fair(s: Self) {
+        // SAFETY: the guard has the lock, and its drop does not run.
+        unsafe { ManuallyDrop::new(s).lock.raw.unlock_exclusive_fair() };
+    }
 }
 
 impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
@@ -262,7 +300,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard has the lock for writing.
-        unsafe { self.lock.raw.release_write() };
+        unsafe { self.lock.raw.unlock_exclusive() };
     }
 }
 
@@ -375,7 +413,10 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     /// ```
     #[inline]
     pub fn try_upgrade_for(s: Self, timeout: Duration) -> Result<RwLockWriteGuard<'a, T>, Self> {
-        Self::try_upgrade(s).or_else(|s| Self::upgrade_until_ns(s, deadline_in(timeout)))
+        // SAFETY: the guard has the lock upgradably.
+        let is_writer = unsafe { s.lock.raw.try_upgrade_for(timeout) };
+        // SAFETY: as the lock has answered.
+        unsafe { Self::upgraded_if(is_writer, s) }
     }
 
     /// Becomes the writer, and waits at most until `deadline` for the other readers to leave.
@@ -390,7 +431,10 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     /// As for [`try_upgrade_for`](RwLockUpgradableReadGuard::try_upgrade_for).
     #[inline]
     pub fn try_upgrade_until(s: Self, deadline: Instant) -> Result<RwLockWriteGuard<'a, T>, Self> {
-        Self::try_upgrade(s).or_else(|s| Self::upgrade_until_ns(s, deadline_at(deadline)))
+        // SAFETY: the guard has the lock upgradably.
+        let is_writer = unsafe { s.lock.raw.try_upgrade_until(deadline) };
+        // SAFETY: as the lock has answered.
+        unsafe { Self::upgraded_if(is_writer, s) }
     }
 
     /// Goes on reading like any other reader. Another thread may read upgradably then.
@@ -412,13 +456,6 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         unsafe { RwLockReadGuard::new(lock) }
     }
 
-    fn upgrade_until_ns(s: Self, deadline_ns: u64) -> Result<RwLockWriteGuard<'a, T>, Self> {
-        // SAFETY: the guard has the lock upgradably.
-        let is_writer = unsafe { s.lock.raw.upgrade_until(deadline_ns) };
-        // SAFETY: as the lock has answered.
-        unsafe { Self::upgraded_if(is_writer, s) }
-    }
-
     /// The guard after an attempt.
     ///
     /// # Safety
@@ -430,6 +467,25 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         }
         // SAFETY: the caller's; and the guard before is not dropped.
         Ok(unsafe { RwLockWriteGuard::new(ManuallyDrop::new(s).lock) })
+    }
+
+    /// Releases the lock, and threads that wait go before those that come.
+    ///
+    /// # Blocking
+    /// As [`RawRwLock::unlock_upgradable_fair`].
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{RwLock, RwLockUpgradableReadGuard};
+    ///
+    /// let lock = RwLock::new(1);
+    /// RwLockUpgradableReadGuard::unlock_fair(lock.upgradable_read());
+    /// assert!(!lock.is_locked());
+    /// ```
+    #[inline]
+    pub fn unlock_fair(s: Self) {
+        // SAFETY: the guard has the lock, and its drop does not run.
+        unsafe { ManuallyDrop::new(s).lock.raw.unlock_upgradable_fair() };
     }
 }
 
@@ -447,8 +503,15 @@ impl<T: ?Sized> Drop for RwLockUpgradableReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard has the lock for reading upgradably.
-        unsafe { self.lock.raw.release_upgradable() };
+        unsafe { self.lock.raw.unlock_upgradable() };
     }
 }
 
 shows_data!(RwLockReadGuard<'_, T>, RwLockWriteGuard<'_, T>, RwLockUpgradableReadGuard<'_, T>);
+
+lets_others_in!(RwLockReadGuard<'a, T>, "RwLock::new(1)", "read",
+    lock_shared unlock_shared unlock_shared_fair bump_shared);
+lets_others_in!(RwLockWriteGuard<'a, T>, "RwLock::new(1)", "write",
+    lock_exclusive unlock_exclusive unlock_exclusive_fair bump_exclusive);
+lets_others_in!(RwLockUpgradableReadGuard<'a, T>, "RwLock::new(1)", "upgradable_read",
+    lock_upgradable unlock_upgradable unlock_upgradable_fair bump_upgradable);

@@ -83,6 +83,25 @@ impl<'a, T: ?Sized> MappedRwLockReadGuard<'a, T> {
         };
         Ok(MappedRwLockReadGuard { raw: ManuallyDrop::new(s).raw, data })
     }
+
+    /// Releases the lock, and threads that wait go before those that come.
+    ///
+    /// # Blocking
+    /// As [`RawRwLock::unlock_shared_fair`].
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
+    ///
+    /// let lock = RwLock::new((1, 2));
+    /// MappedRwLockReadGuard::unlock_fair(RwLockReadGuard::map(lock.read(), |pair| &pair.1));
+    /// assert!(!lock.is_locked());
+    /// ```
+    #[inline]
+    pub fn unlock_fair(s: Self) {
+        // SAFETY: the guard has the lock, and its drop does not run.
+        unsafe { ManuallyDrop::new(s).raw.unlock_shared_fair() };
+    }
 }
 
 impl<T: ?Sized> Deref for MappedRwLockReadGuard<'_, T> {
@@ -99,7 +118,7 @@ impl<T: ?Sized> Drop for MappedRwLockReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard has the lock for reading.
-        unsafe { self.raw.release_read() };
+        unsafe { self.raw.unlock_shared() };
     }
 }
 
@@ -186,6 +205,25 @@ impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
         };
         Ok(MappedRwLockWriteGuard { raw: ManuallyDrop::new(s).raw, data })
     }
+
+    /// Releases the lock, and threads that wait go before those that come.
+    ///
+    /// # Blocking
+    /// As [`RawRwLock::unlock_exclusive_fair`].
+    ///
+    /// # Example
+    /// ```
+    /// use ondeck::{MappedRwLockWriteGuard, RwLock, RwLockWriteGuard};
+    ///
+    /// let lock = RwLock::new((1, 2));
+    /// MappedRwLockWriteGuard::unlock_fair(RwLockWriteGuard::map(lock.write(), |pair| &mut pair.1));
+    /// assert!(!lock.is_locked());
+    /// ```
+    #[inline]
+    pub fn unlock_fair(s: Self) {
+        // SAFETY: the guard has the lock, and its drop does not run.
+        unsafe { ManuallyDrop::new(s).raw.unlock_exclusive_fair() };
+    }
 }
 
 impl<T: ?Sized> Deref for MappedRwLockWriteGuard<'_, T> {
@@ -210,7 +248,7 @@ impl<T: ?Sized> Drop for MappedRwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard has the lock for writing.
-        unsafe { self.raw.release_write() };
+        unsafe { self.raw.unlock_exclusive() };
     }
 }
 
