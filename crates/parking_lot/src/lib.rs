@@ -1,4 +1,4 @@
-//! `parking_lot` 0.12 with `ondeck`'s mutexes. Names, methods and features are the same.
+//! `parking_lot` 0.12 with `ondeck`'s locks. Names, methods and features are the same.
 //!
 //! Use it if your dependencies use `parking_lot` and you don't want to change them. Two lines in the `Cargo.toml` of
 //! your program replace `parking_lot` in all of them:
@@ -31,19 +31,24 @@
 //! | [`RawMutex`], [`Mutex`], [`ReentrantMutex`] | `ondeck`'s mutex |
 //! | [`RawFairMutex`], [`FairMutex`] | the same; each release gives the mutex to a waiting thread, if there is one |
 //! | [`Condvar`] | `ondeck`'s: a notified thread joins those that sleep for the mutex |
-//! | [`RawRwLock`], [`RwLock`], [`Once`], [`OnceState`] | those of `parking_lot` 0.13 |
+//! | [`RawRwLock`], [`RwLock`] | `ondeck`'s reader-writer lock |
+//! | [`Once`], [`OnceState`] | that of `std` |
 //! | [`lock_api`] | `lock_api` 0.4, as in the original |
 //!
 //! Names and methods are the work of Amanieu d'Antras and the other authors of `parking_lot`. The page of `ondeck` says
-//! how its mutexes block, who gets the mutex next, and what they promise.
+//! how its locks block, who gets them next, and what they promise.
 //!
 //! # Differences from the original
-//! - **Size.** A raw mutex has 8 bytes instead of 1, and a condition variable has 24 instead of 8. A mutex around eight
-//!   bytes or more is as large as the original's. A reentrant mutex always is.
+//! - **Size.** A raw mutex has 8 bytes instead of 1, a condition variable 24 instead of 8, a raw reader-writer lock 16
+//!   instead of 8, and a [`Once`] 8 instead of 1. A mutex around eight bytes or more is as large as the original's. A
+//!   reentrant mutex always is.
+//! - **Drop.** A reader-writer lock has a destructor: it gives back what readers count in.
+//! - **Number of readers.** A reader-writer lock has room for 524,288. What waits for room ends the process, and an attempt
+//!   panics.
 //! - **Fairness.** [`MutexGuard::unlock_fair`](lock_api::MutexGuard::unlock_fair) gives the mutex to a waiting thread.
 //!   A plain release does so when that thread's patience is over. The original does so by chance, every half
-//!   millisecond or so.
-//! - **Rust.** It needs Rust 1.95, as `parking_lot` 0.13 does.
+//!   millisecond or so. A fair release of a reader-writer lock waits until a waiting writer has noticed, which takes a
+//!   microsecond or so, and a millisecond at most.
 //!
 //! # Soundness
 //! `lock_api` 0.4 has a hole, here as in the original. Through a shared guard, data that is `Sync` but not `Send` can
@@ -52,10 +57,9 @@
 //! # Features
 //! It has all features of the original, and `record`:
 //!
-//! - `arc_lock`, `owning_ref`, `serde`, `nightly`: turn on the same features of `lock_api`. `nightly` also turns on
-//!   that of `parking_lot` 0.13.
+//! - `arc_lock`, `owning_ref`, `serde`, `nightly`: turn on the same features of `lock_api`.
 //! - `send_guard`: guards may be sent to another thread. That thread then releases the mutex.
-//! - `deadlock_detection`: adds the module `deadlock`, which does not see mutexes. It excludes `send_guard`.
+//! - `deadlock_detection`: adds the module `deadlock`, which finds nothing. It excludes `send_guard`.
 //! - `hardware-lock-elision`: is accepted and changes nothing.
 //! - `record`: `ondeck profile` can record the mutexes of the program. The page of `ondeck` says how, and what it
 //!   costs.
@@ -68,6 +72,7 @@ mod condvar;
 pub mod deadlock;
 mod fair_mutex;
 mod mutex;
+mod once;
 mod remutex;
 mod rwlock;
 
@@ -79,7 +84,7 @@ pub use lock_api::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard,
 };
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex};
-pub use parking_lot_013::{Once, OnceState};
+pub use once::{Once, OnceState};
 pub use remutex::{MappedReentrantMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard, const_reentrant_mutex};
 pub use rwlock::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,

@@ -1,7 +1,10 @@
 //! What goes beyond `ondeck`'s own tests: the second mutex of a condition variable, the two kinds of readers, and guards
 //! that know the wrapped locks.
 
-use parking_lot::{Condvar, FairMutex, FairMutexGuard, Mutex, MutexGuard, ReentrantMutex, RwLock, RwLockWriteGuard};
+use parking_lot::{
+    Condvar, FairMutex, FairMutexGuard, Mutex, MutexGuard, Once, OnceState, ReentrantMutex, RwLock, RwLockReadGuard,
+    RwLockUpgradableReadGuard, RwLockWriteGuard,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;
@@ -12,7 +15,7 @@ const LATE: Duration = Duration::from_secs(60);
 
 /// Waits until `is_so`, and fails if it takes too long.
 #[track_caller]
-fn until(is_so: impl Fn() -> bool) {
+fn until(mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + LATE;
     while !is_so() {
         assert!(Instant::now() < end, "waited {LATE:?}");
@@ -119,7 +122,40 @@ fn recursive_readers_do_not_wait_for_a_waiting_writer() {
     assert_eq!(lock.into_inner(), 1);
 }
 
-/// A recursive reader that has gone to sleep is woken by the writer's release, as the type is not the one it sleeps as.
+/// All the ways of a guard to another, and to no lock for a moment.
+#[test]
+fn guards_of_a_reader_writer_lock_become_others() {
+    let lock = RwLock::new(0);
+    let mut reads = lock.upgradable_read();
+    reads.with_upgraded(|count| *count += 1);
+    assert!(reads.try_with_upgraded(|count| *count += 1).is_some());
+    let other = lock.read();
+    assert!(reads.try_with_upgraded_for(Duration::ZERO, |count| *count += 1).is_none());
+    let reads = RwLockUpgradableReadGuard::try_upgrade_for(reads, Duration::ZERO).expect_err("another reads");
+    let reads = RwLockUpgradableReadGuard::try_upgrade_until(reads, Instant::now()).expect_err("another reads");
+    RwLockReadGuard::unlock_fair(other);
+    let mut writes = RwLockUpgradableReadGuard::try_upgrade(reads).expect("alone");
+    RwLockWriteGuard::unlocked(&mut writes, || *lock.write() += 1);
+    RwLockWriteGuard::unlocked_fair(&mut writes, || *lock.write() += 1);
+    let reads = RwLockWriteGuard::downgrade_to_upgradable(writes);
+    let mut reads = RwLockUpgradableReadGuard::downgrade(reads);
+    drop(lock.try_upgradable_read_for(SOON).expect("readers only"));
+    thread::scope(|scope| {
+        scope.spawn(|| *lock.write() += 1);
+        until(|| {
+            RwLockReadGuard::bump(&mut reads);
+            *reads == 5
+        });
+    });
+    assert!(lock.is_locked() && !lock.is_locked_exclusive());
+    drop(reads);
+    std::mem::forget(lock.write());
+    // SAFETY: locked above, and the guard is forgotten.
+    unsafe { lock.force_unlock_write_fair() };
+    assert!(!lock.is_locked());
+}
+
+/// A reader that has gone to sleep is woken by the writer's release, recursive or not.
 #[test]
 fn both_kinds_of_readers_are_woken() {
     let (lock, n_read) = (RwLock::new(()), AtomicU32::new(0));
@@ -214,6 +250,11 @@ fn guards_may_own_their_mutex() {
     let guard: parking_lot::ArcMutexGuard<parking_lot::RawMutex, i32> = mutex.lock_arc();
     drop(mutex);
     assert_eq!(*guard, 1);
+    let lock = std::sync::Arc::new(RwLock::new(1));
+    let mut guard: parking_lot::ArcRwLockWriteGuard<parking_lot::RawRwLock, i32> = lock.write_arc();
+    *guard += 1;
+    drop(lock);
+    assert_eq!(*parking_lot::ArcRwLockWriteGuard::downgrade(guard), 2);
 }
 
 #[cfg(feature = "send_guard")]
@@ -225,6 +266,12 @@ fn a_guard_may_be_dropped_by_another_thread() {
         scope.spawn(move || drop(guard));
         drop(mutex.lock());
     });
+    let lock = RwLock::new(1);
+    thread::scope(|scope| {
+        let guards = (lock.read(), lock.upgradable_read());
+        scope.spawn(move || drop(guards));
+        drop(lock.write());
+    });
 }
 
 #[cfg(feature = "serde")]
@@ -235,10 +282,10 @@ fn a_mutex_is_serialised_as_its_data() {
     assert_eq!(*read.read(), [1, 2]);
 }
 
-/// What its page says: a circle of reader-writer locks is found, one of mutexes is not.
+/// What its page says: no circle is found.
 #[cfg(feature = "deadlock_detection")]
 #[test]
-fn deadlocks_of_reader_writer_locks_are_found_and_those_of_mutexes_are_not() {
+fn no_deadlock_is_found() {
     use parking_lot::deadlock::check_deadlock;
     // Threads in a deadlock stay until the process ends.
     let mutex: &'static Mutex<()> = Box::leak(Box::new(Mutex::new(())));
@@ -249,15 +296,34 @@ fn deadlocks_of_reader_writer_locks_are_found_and_those_of_mutexes_are_not() {
     until(|| mutex.is_locked());
     thread::sleep(SOON);
     assert!(check_deadlock().is_empty());
+}
 
-    let locks: &'static [RwLock<()>; 2] = Box::leak(Box::new([RwLock::new(()), RwLock::new(())]));
-    let both: &'static std::sync::Barrier = Box::leak(Box::new(std::sync::Barrier::new(2)));
-    for idx in 0..2 {
-        thread::spawn(move || {
-            let _first = locks[idx].write();
-            both.wait();
-            let _never = locks[1 - idx].write();
-        });
-    }
-    until(|| !check_deadlock().is_empty());
+/// The states of `Once`, as the one thread and the others see them.
+#[test]
+fn a_once_runs_one_closure_that_returns() {
+    let (once, n_run) = (Once::new(), AtomicU32::new(0));
+    assert_eq!(once.state(), OnceState::New);
+    let panics = |run: &dyn Fn()| assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    panics(&|| once.call_once(|| panic!("in the closure")));
+    assert!(once.state().poisoned());
+    panics(&|| once.call_once(|| unreachable!("poisoned")));
+    panics(&|| once.call_once_force(|state| panic!("{}", state.poisoned())));
+    assert!(once.state().poisoned());
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                once.call_once_force(|state| {
+                    assert!(state.poisoned() && once.state() == OnceState::InProgress);
+                    n_run.fetch_add(1, SeqCst);
+                    thread::sleep(SOON);
+                    assert!(!once.state().done());
+                });
+                assert!(once.state().done() && n_run.load(SeqCst) == 1);
+            });
+        }
+    });
+    once.call_once(|| unreachable!("done"));
+    let fresh = Once::default();
+    fresh.call_once_force(|state| assert_eq!(state, OnceState::New));
+    assert!(fresh.state().done());
 }

@@ -92,6 +92,8 @@ fn raw_locks_have_the_traits_of_the_original() {
     mutex::<original::RawFairMutex>();
     rwlock::<parking_lot::RawRwLock>();
     recursive::<parking_lot::RawRwLock>();
+    recursive::<original::RawRwLock>();
+    rwlock::<original::RawRwLock>();
     upgrade::<parking_lot::RawRwLock>();
     upgrade::<original::RawRwLock>();
 }
@@ -102,10 +104,11 @@ fn sizes_are_those_of_the_documentation() {
     assert_eq!((size_of::<parking_lot::RawFairMutex>(), size_of::<original::RawFairMutex>()), (8, 1));
     assert_eq!((size_of::<parking_lot::ReentrantMutex<()>>(), size_of::<original::ReentrantMutex<()>>()), (24, 24));
     assert_eq!((size_of::<parking_lot::Condvar>(), size_of::<original::Condvar>()), (24, 8));
-    assert_eq!(size_of::<parking_lot::RawRwLock>(), size_of::<original::RawRwLock>());
-    assert_eq!(size_of::<parking_lot::Once>(), size_of::<original::Once>());
+    assert_eq!((size_of::<parking_lot::RawRwLock>(), size_of::<original::RawRwLock>()), (16, 8));
+    assert_eq!((size_of::<parking_lot::Once>(), size_of::<original::Once>()), (8, 1));
     assert_eq!(size_of::<parking_lot::MutexGuard<'_, u8>>(), size_of::<original::MutexGuard<'_, u8>>());
-    assert!(!std::mem::needs_drop::<(parking_lot::Mutex<u8>, parking_lot::Condvar, parking_lot::RwLock<u8>)>());
+    assert!(!std::mem::needs_drop::<(parking_lot::Mutex<u8>, parking_lot::Condvar, parking_lot::Once)>());
+    assert!(std::mem::needs_drop::<parking_lot::RawRwLock>());
 }
 
 #[test]
@@ -123,7 +126,11 @@ fn what_is_printed_is_what_the_original_prints() {
     same(&parking_lot::ReentrantMutex::new(1), &original::ReentrantMutex::new(1));
     same(&parking_lot::RwLock::new(1), &original::RwLock::new(1));
     same(&parking_lot::Condvar::new(), &original::Condvar::new());
-    same(&parking_lot::Once::new(), &original::Once::new());
+    let (ours, theirs) = (parking_lot::Once::new(), original::Once::new());
+    same(&ours, &theirs);
+    ours.call_once(|| ());
+    theirs.call_once(|| ());
+    same(&ours, &theirs);
 }
 
 /// Every feature of the original's manifest is one of ours, as cargo refuses a tree in which one is missing.

@@ -31,7 +31,8 @@ impl Trees {
         let sources = self.fetch(package)?;
         let side = if is_patched { "patched" } else { "original" };
         let directory = self.directory.join(format!("{}-{side}", package.name));
-        let not_copied = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"].map(|name| directory.join(name));
+        let not_copied =
+            ["Cargo.toml", "Cargo.lock", "rust-toolchain", "rust-toolchain.toml"].map(|name| directory.join(name));
         mirror(&sources, &directory, &not_copied)?;
         let manifest = without(&read(&sources.join("Cargo.toml"))?, package.without);
         let patch = if is_patched { self.patch() } else { "\n[patch.crates-io]\n".to_owned() };
