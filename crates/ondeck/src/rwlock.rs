@@ -6,6 +6,7 @@ mod guards;
 mod mapped;
 mod raw;
 mod unlocked;
+mod upgraded;
 
 #[cfg(feature = "arc_lock")]
 pub use arc_guards::{ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard};
@@ -476,6 +477,78 @@ impl<T: ?Sized> RwLock<T> {
     pub unsafe fn force_unlock_write(&self) {
         // SAFETY: the caller has the lock for writing.
         unsafe { self.raw.unlock_exclusive() };
+    }
+
+    /// As [`force_unlock_read`](RwLock::force_unlock_read), and a thread that waits to write goes before those that come.
+    ///
+    /// # Safety
+    /// As [`force_unlock_read`](RwLock::force_unlock_read).
+    ///
+    /// # Example
+    /// As for [`force_unlock_read`](RwLock::force_unlock_read).
+    #[inline]
+    pub unsafe fn force_unlock_read_fair(&self) {
+        // SAFETY: the caller has the lock for reading.
+        unsafe { self.raw.unlock_shared_fair() };
+    }
+
+    /// As [`force_unlock_write`](RwLock::force_unlock_write), and threads that wait go before those that come.
+    ///
+    /// # Safety
+    /// As [`force_unlock_write`](RwLock::force_unlock_write).
+    ///
+    /// # Example
+    /// As for [`force_unlock_write`](RwLock::force_unlock_write).
+    #[inline]
+    pub unsafe fn force_unlock_write_fair(&self) {
+        // SAFETY: the caller has the lock for writing.
+        unsafe { self.raw.unlock_exclusive_fair() };
+    }
+
+    /// Makes a guard for a reader whose guard has been forgotten.
+    ///
+    /// # Safety
+    /// The calling thread reads, not upgradably, and no guard of this acquisition is used or dropped afterwards.
+    ///
+    /// # Example
+    /// ```
+    /// let lock = ondeck::RwLock::new(1);
+    /// std::mem::forget(lock.read());
+    /// // SAFETY: locked above by this thread, and the guard is forgotten.
+    /// drop(unsafe { lock.make_read_guard_unchecked() });
+    /// assert!(!lock.is_locked());
+    /// ```
+    #[inline]
+    pub unsafe fn make_read_guard_unchecked(&self) -> RwLockReadGuard<'_, T> {
+        // SAFETY: the caller's.
+        unsafe { RwLockReadGuard::new(self) }
+    }
+
+    /// As [`make_read_guard_unchecked`](RwLock::make_read_guard_unchecked), for the writer.
+    ///
+    /// # Safety
+    /// The calling thread writes. No guard of this acquisition is used or dropped afterwards, and nothing is used that
+    /// was borrowed through one.
+    ///
+    /// # Example
+    /// As for [`make_read_guard_unchecked`](RwLock::make_read_guard_unchecked).
+    #[inline]
+    pub unsafe fn make_write_guard_unchecked(&self) -> RwLockWriteGuard<'_, T> {
+        // SAFETY: the caller's.
+        unsafe { RwLockWriteGuard::new(self) }
+    }
+
+    /// As [`make_read_guard_unchecked`](RwLock::make_read_guard_unchecked), for the upgradable reader.
+    ///
+    /// # Safety
+    /// The calling thread reads upgradably, and no guard of this acquisition is used or dropped afterwards.
+    ///
+    /// # Example
+    /// As for [`make_read_guard_unchecked`](RwLock::make_read_guard_unchecked).
+    #[inline]
+    pub unsafe fn make_upgradable_guard_unchecked(&self) -> RwLockUpgradableReadGuard<'_, T> {
+        // SAFETY: the caller's.
+        unsafe { RwLockUpgradableReadGuard::new(self) }
     }
 }
 

@@ -52,6 +52,69 @@ fn others_come_in_while_it_is_unlocked() {
     assert!(!lock.is_locked());
 }
 
+#[test]
+fn an_upgradable_reader_writes_for_a_moment() {
+    let lock = RwLock::new(0);
+    let mut guard = lock.upgradable_read();
+    let adds = |count: &mut i32| {
+        assert!(lock.is_locked_exclusive());
+        *count += 1;
+        *count
+    };
+    assert_eq!(guard.with_upgraded(adds), 1);
+    assert_eq!(guard.try_with_upgraded(adds), Some(2));
+    assert_eq!(guard.try_with_upgraded_for(Duration::ZERO, adds), Some(3));
+    assert_eq!(guard.try_with_upgraded_until(Instant::now(), adds), Some(4));
+    panics(|| guard.with_upgraded(|_| panic!()));
+    panics(|| guard.try_with_upgraded(|_| panic!()));
+    let other = lock.try_read().expect("it reads upgradably");
+    assert!(guard.try_with_upgraded(adds).is_none());
+    assert!(guard.try_with_upgraded_for(Duration::ZERO, adds).is_none());
+    assert!(guard.try_with_upgraded_until(Instant::now(), adds).is_none());
+    assert_eq!((*guard, *other, lock.try_upgradable_read().is_some()), (4, 4, false));
+}
+
+#[test]
+fn a_part_that_is_missing_comes_with_a_reason() {
+    let lock = RwLock::new((1, Ok::<i32, &str>(2)));
+    let guard = RwLockReadGuard::try_map_or_err(lock.read(), |_| Err::<&i32, _>("why"));
+    let (guard, why) = guard.expect_err("refused");
+    let part = RwLockReadGuard::try_map_or_err(guard, |pair| Ok::<_, ()>(&pair.1)).expect("there");
+    let part = MappedRwLockReadGuard::try_map_or_err(part, |part| part.as_ref().map_err(drop)).expect("a number");
+    let (part, _) = MappedRwLockReadGuard::try_map_or_err(part, |_| Err::<&i32, _>(())).expect_err("refused");
+    assert_eq!((*part, why), (2, "why"));
+    drop(part);
+    let guard = RwLockWriteGuard::try_map_or_err(lock.try_write().expect("free"), |_| Err::<&mut i32, _>("why"));
+    let (guard, _) = guard.expect_err("refused");
+    let part = RwLockWriteGuard::try_map_or_err(guard, |pair| Ok::<_, ()>(&mut pair.1)).expect("there");
+    let part = MappedRwLockWriteGuard::try_map_or_err(part, |part| part.as_mut().map_err(drop)).expect("a number");
+    let (mut part, _) = MappedRwLockWriteGuard::try_map_or_err(part, |_| Err::<&mut i32, _>(())).expect_err("refused");
+    *part += 1;
+    drop(part);
+    assert_eq!(lock.into_inner(), (1, Ok(3)));
+}
+
+#[test]
+fn guards_are_made_anew_of_forgotten_ones() {
+    let lock = RwLock::new(());
+    std::mem::forget((lock.read(), lock.upgradable_read()));
+    // SAFETY: this thread reads, and the guard is forgotten.
+    drop(unsafe { lock.make_read_guard_unchecked() });
+    assert!(lock.try_upgradable_read().is_none());
+    // SAFETY: this thread reads upgradably, and the guard is forgotten.
+    drop(unsafe { lock.make_upgradable_guard_unchecked() });
+    std::mem::forget(lock.try_write().expect("free"));
+    // SAFETY: this thread writes, and the guard is forgotten.
+    std::mem::forget(unsafe { lock.make_write_guard_unchecked() });
+    // SAFETY: as above.
+    unsafe { lock.force_unlock_write_fair() };
+    std::mem::forget(lock.read());
+    assert!(lock.try_write().is_none());
+    // SAFETY: this thread reads, and the guard is forgotten.
+    unsafe { lock.force_unlock_read_fair() };
+    assert!(!lock.is_locked());
+}
+
 /// The guard is never dropped meanwhile.
 #[test]
 fn a_bump_lets_in_who_waits() {
@@ -237,7 +300,25 @@ mod arc {
         let guard = ArcRwLockUpgradableReadGuard::downgrade(guard);
         assert!(lock.try_upgradable_read().is_some() && lock.try_write().is_none());
         assert_eq!((*guard, Arc::strong_count(&lock)), (2, 2));
+        let mut upgradable = lock.upgradable_read_arc();
+        assert!(upgradable.try_with_upgraded(|_| ()).is_none());
         assert!(Arc::ptr_eq(ArcRwLockReadGuard::rwlock(&guard), &lock));
+    }
+
+    #[test]
+    fn guards_are_made_anew_of_forgotten_ones() {
+        let lock = Arc::new(RwLock::new(0));
+        std::mem::forget((lock.read(), lock.upgradable_read()));
+        // SAFETY: this thread reads, and the guard is forgotten.
+        drop(unsafe { lock.make_arc_read_guard_unchecked() });
+        // SAFETY: this thread reads upgradably, and the guard is forgotten.
+        let mut guard = unsafe { lock.make_upgradable_arc_guard_unchecked() };
+        guard.with_upgraded(|count| *count += 1);
+        drop(guard);
+        std::mem::forget(lock.try_write().expect("free"));
+        // SAFETY: this thread writes, and the guard is forgotten.
+        assert_eq!(*unsafe { lock.make_arc_write_guard_unchecked() }, 1);
+        assert!(!lock.is_locked() && Arc::strong_count(&lock) == 1);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The guards that own an `Arc` of their reader-writer lock.
 
 use super::unlocked::lets_others_in;
+use super::upgraded::writes_meanwhile;
 use super::{RawRwLock, RwLock};
 use crate::guard::shows_data;
 use std::marker::PhantomData;
@@ -309,10 +310,10 @@ impl<T: ?Sized> DerefMut for ArcRwLockWriteGuard<T> {
 
 shows_data!(ArcRwLockReadGuard<T>, ArcRwLockWriteGuard<T>, ArcRwLockUpgradableReadGuard<T>);
 
-/// Acquisitions by `$raw` of the raw lock: those that wait, and attempts.
+/// Acquisitions by `$raw` of the raw lock, those that wait and attempts, and `$make`, which does without.
 macro_rules! acquires {
     (
-        $guard:ident
+        $guard:ident $make:ident as $make_plain:ident
         waits { $($name:ident as $plain:ident by $raw:ident;)* }
         attempts { $($try_name:ident as $try_plain:ident by $try_raw:ident($($time:ident: $type:ty)?);)* }
     ) => {
@@ -340,12 +341,25 @@ macro_rules! acquires {
                     self.raw.$try_raw($($time)?).then(|| unsafe { $guard::new(self.clone()) })
                 }
             )*
+
+            #[doc = concat!("As [`", stringify!($make_plain), "`](RwLock::", stringify!($make_plain), "). The guard owns a clone of the `Arc`.")]
+            ///
+            /// # Safety
+            #[doc = concat!("As [`", stringify!($make_plain), "`](RwLock::", stringify!($make_plain), ").")]
+            ///
+            /// # Example
+            #[doc = concat!("As for [`", stringify!($make_plain), "`](RwLock::", stringify!($make_plain), ").")]
+            #[inline]
+            pub unsafe fn $make(self: &Arc<Self>) -> $guard<T> {
+                // SAFETY: the caller's.
+                unsafe { $guard::new(self.clone()) }
+            }
         }
     };
 }
 
 acquires! {
-    ArcRwLockReadGuard
+    ArcRwLockReadGuard make_arc_read_guard_unchecked as make_read_guard_unchecked
     waits {
         read_arc as read by lock_shared;
         read_arc_recursive as read_recursive by lock_shared_recursive;
@@ -360,7 +374,7 @@ acquires! {
     }
 }
 acquires! {
-    ArcRwLockWriteGuard
+    ArcRwLockWriteGuard make_arc_write_guard_unchecked as make_write_guard_unchecked
     waits {
         write_arc as write by lock_exclusive;
     }
@@ -371,7 +385,7 @@ acquires! {
     }
 }
 acquires! {
-    ArcRwLockUpgradableReadGuard
+    ArcRwLockUpgradableReadGuard make_upgradable_arc_guard_unchecked as make_upgradable_guard_unchecked
     waits {
         upgradable_read_arc as upgradable_read by lock_upgradable;
     }
@@ -381,3 +395,5 @@ acquires! {
         try_upgradable_read_arc_until as try_upgradable_read_until by try_lock_upgradable_until(deadline: Instant);
     }
 }
+
+writes_meanwhile!(ArcRwLockUpgradableReadGuard<T>, "std::sync::Arc::new(RwLock::new(1))", "upgradable_read_arc");

@@ -1,6 +1,7 @@
 //! The guards of the whole data: for reading, for writing, and for reading upgradably.
 
 use super::unlocked::lets_others_in;
+use super::upgraded::writes_meanwhile;
 use super::{MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock};
 use crate::guard::shows_data;
 use std::marker::PhantomData;
@@ -93,6 +94,29 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         let data: *const U = match f(&s) {
             Some(data) => data,
             None => return Err(s),
+        };
+        // SAFETY: as in `map`.
+        Ok(unsafe { MappedRwLockReadGuard::new(&ManuallyDrop::new(s).lock.raw, data) })
+    }
+
+    /// Narrows the guard to a part of the data that may be missing, and tells why.
+    ///
+    /// # Errors
+    /// If `f` returns an error. The guard, which still has the lock, comes back with it.
+    ///
+    /// # Panics
+    /// If `f` panics. The lock is released then.
+    ///
+    /// # Example
+    /// As for [`RwLockReadGuard::try_map`](RwLockReadGuard::try_map).
+    #[inline]
+    pub fn try_map_or_err<U: ?Sized, F, E>(s: Self, f: F) -> Result<MappedRwLockReadGuard<'a, U>, (Self, E)>
+    where
+        F: FnOnce(&T) -> Result<&U, E>,
+    {
+        let data: *const U = match f(&s) {
+            Ok(data) => data,
+            Err(error) => return Err((s, error)),
         };
         // SAFETY: as in `map`.
         Ok(unsafe { MappedRwLockReadGuard::new(&ManuallyDrop::new(s).lock.raw, data) })
@@ -220,6 +244,29 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         let data: *mut U = match f(&mut s) {
             Some(data) => data,
             None => return Err(s),
+        };
+        // SAFETY: as in `map`.
+        Ok(unsafe { MappedRwLockWriteGuard::new(&ManuallyDrop::new(s).lock.raw, data) })
+    }
+
+    /// Narrows the guard to a part of the data that may be missing, and tells why.
+    ///
+    /// # Errors
+    /// If `f` returns an error. The guard, which still has the lock, comes back with it.
+    ///
+    /// # Panics
+    /// If `f` panics. The lock is released then.
+    ///
+    /// # Example
+    /// As for [`RwLockWriteGuard::try_map`](RwLockWriteGuard::try_map).
+    #[inline]
+    pub fn try_map_or_err<U: ?Sized, F, E>(mut s: Self, f: F) -> Result<MappedRwLockWriteGuard<'a, U>, (Self, E)>
+    where
+        F: FnOnce(&mut T) -> Result<&mut U, E>,
+    {
+        let data: *mut U = match f(&mut s) {
+            Ok(data) => data,
+            Err(error) => return Err((s, error)),
         };
         // SAFETY: as in `map`.
         Ok(unsafe { MappedRwLockWriteGuard::new(&ManuallyDrop::new(s).lock.raw, data) })
@@ -515,3 +562,5 @@ lets_others_in!(RwLockWriteGuard<'a, T>, "RwLock::new(1)", "write",
     lock_exclusive unlock_exclusive unlock_exclusive_fair bump_exclusive);
 lets_others_in!(RwLockUpgradableReadGuard<'a, T>, "RwLock::new(1)", "upgradable_read",
     lock_upgradable unlock_upgradable unlock_upgradable_fair bump_upgradable);
+
+writes_meanwhile!(RwLockUpgradableReadGuard<'a, T>, "RwLock::new(1)", "upgradable_read");

@@ -84,6 +84,28 @@ impl<'a, T: ?Sized> MappedRwLockReadGuard<'a, T> {
         Ok(MappedRwLockReadGuard { raw: ManuallyDrop::new(s).raw, data })
     }
 
+    /// Narrows the guard to a part of the data that may be missing, and tells why.
+    ///
+    /// # Errors
+    /// If `f` returns an error. The guard, which still has the lock, comes back with it.
+    ///
+    /// # Panics
+    /// If `f` panics. The lock is released then.
+    ///
+    /// # Example
+    /// As for [`Self::try_map`](Self::try_map).
+    #[inline]
+    pub fn try_map_or_err<U: ?Sized, F, E>(s: Self, f: F) -> Result<MappedRwLockReadGuard<'a, U>, (Self, E)>
+    where
+        F: FnOnce(&T) -> Result<&U, E>,
+    {
+        let data: *const U = match f(&s) {
+            Ok(data) => data,
+            Err(error) => return Err((s, error)),
+        };
+        Ok(MappedRwLockReadGuard { raw: ManuallyDrop::new(s).raw, data })
+    }
+
     /// Releases the lock, and threads that wait go before those that come.
     ///
     /// # Blocking
@@ -202,6 +224,28 @@ impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
         let data: *mut U = match f(&mut s) {
             Some(data) => data,
             None => return Err(s),
+        };
+        Ok(MappedRwLockWriteGuard { raw: ManuallyDrop::new(s).raw, data })
+    }
+
+    /// Narrows the guard to a part of the data that may be missing, and tells why.
+    ///
+    /// # Errors
+    /// If `f` returns an error. The guard, which still has the lock, comes back with it.
+    ///
+    /// # Panics
+    /// If `f` panics. The lock is released then.
+    ///
+    /// # Example
+    /// As for [`Self::try_map`](Self::try_map).
+    #[inline]
+    pub fn try_map_or_err<U: ?Sized, F, E>(mut s: Self, f: F) -> Result<MappedRwLockWriteGuard<'a, U>, (Self, E)>
+    where
+        F: FnOnce(&mut T) -> Result<&mut U, E>,
+    {
+        let data: *mut U = match f(&mut s) {
+            Ok(data) => data,
+            Err(error) => return Err((s, error)),
         };
         Ok(MappedRwLockWriteGuard { raw: ManuallyDrop::new(s).raw, data })
     }
