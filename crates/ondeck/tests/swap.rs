@@ -36,6 +36,24 @@ mod parking_lot {
     }
 }
 
+mod parking_lot_rwlock {
+    mod theirs {
+        use parking_lot::{
+            MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
+            RwLockWriteGuard,
+        };
+        include!("swap/parking_lot_rwlock_program.rs");
+    }
+
+    mod ours {
+        use ondeck::{
+            MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
+            RwLockWriteGuard,
+        };
+        include!("swap/parking_lot_rwlock_program.rs");
+    }
+}
+
 mod crossbeam {
     mod theirs {
         use crossbeam_utils::Backoff;
