@@ -174,7 +174,7 @@ int ondeck_cond_broadcast(ondeck_cond_t *cond);
  * writer: it would wait for itself.
  *
  * Up to 524,288 readers may be inside at once. The next one, or the next writer, ends the process with a message. A waiting reader stays
- * awake for about 5 microseconds before it sleeps. `ondeck profile` does not record these locks. */
+ * awake for about 2.5 microseconds before it sleeps. `ondeck profile` does not record these locks. */
 typedef struct ondeck_rwlock {
     ONDECK_ALIGNED(8) uint64_t ondeck_words[2];
 } ondeck_rwlock_t;

@@ -32,7 +32,7 @@ pub(crate) use unlocked::or_abort;
 /// only where some hundred reads follow on each other. Such a lock has 8 bytes more on each core.
 ///
 /// # Blocking
-/// The waiting methods may spin and sleep. A reader waits awake for about 5 microseconds before it sleeps. The `try_`
+/// The waiting methods may spin and sleep. A reader waits awake for about 2.5 microseconds before it sleeps. The `try_`
 /// methods without a timeout and plain releases never wait.
 ///
 /// A thread deadlocks if it asks for a lock that it has already, with one exception:
