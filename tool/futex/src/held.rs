@@ -36,7 +36,7 @@ impl HeldStacks {
         let by_image = (image as u64, *address, is_wake);
         let Some(copy) = call.stack else {
             let known = self.of_threads.get(&by_thread).or_else(|| self.of_images.get(&by_image));
-            return (image, known.copied().unwrap_or_else(|| images.no_stack(image)));
+            return (image, known.copied().unwrap_or_else(|| images.numbered(image, Vec::new())));
         };
         let stack = images.stack(image, about.at, &call.registers, &mut Copied(stack_pointer(&call.registers), copy));
         for (known, key) in [(&mut self.of_threads, by_thread), (&mut self.of_images, by_image)] {

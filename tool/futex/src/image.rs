@@ -380,17 +380,17 @@ impl Images {
         (self.list[index].walker.walk(cache, registers, stack, &mut reads), reads)
     }
 
-    /// The number of a stack that is only the instruction before that address, from what is loaded now.
-    pub(crate) fn lone_stack(&mut self, index: usize, address: u64) -> u32 {
-        self.list[index].has_stacks = true;
-        let address = self.list[index].in_time(address, u64::MAX);
-        self.stacks.number(index, vec![address])
+    /// The number of a stack of these addresses behind instructions, from what is loaded now.
+    pub(crate) fn numbered(&mut self, index: usize, mut addresses: Vec<u64>) -> u32 {
+        let image = &mut self.list[index];
+        image.has_stacks = true;
+        addresses.iter_mut().for_each(|address| *address = image.in_time(*address, u64::MAX));
+        self.stacks.number(index, addresses)
     }
 
-    /// The number of a stack of which nothing is known.
-    pub(crate) fn no_stack(&mut self, index: usize) -> u32 {
-        self.list[index].has_stacks = true;
-        self.stacks.number(index, Vec::new())
+    /// Where the function begins that has the instruction before that address, if the tables have it.
+    pub(crate) fn function(&self, index: usize, address: u64) -> Option<u64> {
+        self.list[index].walker.function(address.wrapping_sub(1)).map(|function| function.code.start)
     }
 
     /// How often a stack was cut, as there was no room for one more.

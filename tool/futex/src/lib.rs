@@ -31,6 +31,7 @@
 //! | `tracer` | all of it together |
 //! | `sleeper` | the stacks of threads that sleep, without events |
 //! | `sampler` | where threads run |
+//! | `hold` | where a thread is that holds a lock, and where it releases it |
 //! | `waiting_loop` | whether they only wait there, by their instructions |
 #![cfg(target_os = "linux")]
 
@@ -38,6 +39,7 @@ mod budget;
 pub mod elf;
 mod event;
 mod held;
+mod hold;
 mod image;
 pub mod in_time;
 pub mod loader;
@@ -55,6 +57,7 @@ mod tracer;
 mod waiting_loop;
 mod walk;
 
+pub use hold::WatchedHold;
 pub use image::{Image, MOST_MODULES};
 pub use pair::{End, Release, Wait};
 pub use process::now_ns;

@@ -142,6 +142,19 @@ fn stack<'a>(rest: &mut Bytes<'a>) -> Option<&'a [u8]> {
     Some(&copied[..used])
 }
 
+/// A sample of [`crate::hold`].
+pub(crate) struct WatchedStack<'a> {
+    /// Of the word that was written, or 0.
+    pub(crate) address: u64,
+    pub(crate) registers: [u64; N_REGISTERS],
+    pub(crate) stack: &'a [u8],
+}
+
+pub(crate) fn watched_stack(bytes: &[u8]) -> Option<WatchedStack<'_>> {
+    let mut rest = Bytes(bytes);
+    Some(WatchedStack { address: rest.u64()?, registers: registers(&mut rest)?, stack: stack(&mut rest)? })
+}
+
 /// The first two arguments of a system call that returns, as far as registers still have them.
 fn arguments(registers: &[u64; N_REGISTERS]) -> (u64, i32) {
     if cfg!(target_arch = "x86_64") { (registers[1], registers[0] as i32) } else { (0, 0) }

@@ -51,22 +51,7 @@ impl Sampler {
         if N.load(Relaxed) >= Self::MOST {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
-        let mut attr = perf_event_attr::default();
-        attr.type_ = PERF_TYPE_SOFTWARE;
-        attr.size = size_of::<perf_event_attr>() as u32;
-        attr.config = PERF_COUNT_SW_TASK_CLOCK.into();
-        attr.sample_type = PERF_SAMPLE_IP.into();
-        attr.__bindgen_anon_1.sample_period = SAMPLE_NS;
-        attr.set_exclude_kernel(1);
-        attr.set_exclude_hv(1);
-        let flags = sys::bindings::PERF_FLAG_FD_CLOEXEC.into();
-        // SAFETY: attributes that say how long they are; the kernel keeps no pointer to them.
-        let fd = unsafe { sys::perf_event_open(&raw mut attr, thread as libc::pid_t, -1, -1, flags) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a file that was opened just now, and is nobody else's.
-        let event = unsafe { OwnedFd::from_raw_fd(fd) };
+        let event = open(thread, SAMPLE_NS, |attr| attr.sample_type = PERF_SAMPLE_IP.into())?;
         let ring = Ring::map(&event, Self::BYTES)?;
         N.fetch_add(1, Relaxed);
         Ok(Sampler { ring, _event: event })
@@ -82,6 +67,23 @@ impl Sampler {
         });
         self.ring.give_back(to);
     }
+}
+
+/// An event for each `period` ns of a thread's time on a core, or what `more` makes of it.
+pub(crate) fn open(thread: u32, period: u64, more: impl FnOnce(&mut perf_event_attr)) -> io::Result<OwnedFd> {
+    let mut attr = perf_event_attr::default();
+    attr.type_ = PERF_TYPE_SOFTWARE;
+    attr.size = size_of::<perf_event_attr>() as u32;
+    attr.config = PERF_COUNT_SW_TASK_CLOCK.into();
+    attr.__bindgen_anon_1.sample_period = period;
+    attr.set_exclude_kernel(1);
+    attr.set_exclude_hv(1);
+    more(&mut attr);
+    let flags = sys::bindings::PERF_FLAG_FD_CLOEXEC.into();
+    // SAFETY: attributes that say how long they are; the kernel keeps no pointer to them.
+    let fd = unsafe { sys::perf_event_open(&raw mut attr, thread as libc::pid_t, -1, -1, flags) };
+    // SAFETY: a file that was opened just now, and is nobody else's.
+    if fd >= 0 { Ok(unsafe { OwnedFd::from_raw_fd(fd) }) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

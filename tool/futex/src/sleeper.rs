@@ -4,7 +4,9 @@
 //! function that keeps its frame by a frame pointer is found by what lies on the stack ([`crate::walk::caller`]), or the walk ends there.
 
 use crate::event::{FUTEX, op};
+use crate::hold::{StackCopy, WatchedHold};
 use crate::image::{Image, Images};
+use crate::in_time;
 use crate::process::{self, memory};
 use crate::record::N_REGISTERS;
 use crate::waiting_loop;
@@ -134,7 +136,49 @@ impl Sleepers {
         (self.images.n_walks == n_before || is_same()).then_some(number)
     }
 
-    /// Addresses behind instructions, of [`in_time`](crate::in_time): of the system call, and of the calls that led there.
+    /// The numbers of the stacks where the thread of a hold ran, and where it has ended the hold, as far as these are told and were not yet.
+    pub fn watched(&mut self, hold: &mut WatchedHold) -> [Option<u32>; 2] {
+        [hold.ran.take(), hold.ended.take()].map(|copy| copy.map(|copy| self.copied(&copy)))
+    }
+
+    /// The number of the stack of a thread that ran. It ends with a function that is in no table: that one may have any use for the
+    /// frame pointer.
+    pub(crate) fn copied(&mut self, (registers, copy): &StackCopy) -> u32 {
+        let mut stack = Copied(stack_pointer(registers), copy.as_slice());
+        let walked = self.images.stack(IMAGE, u64::MAX, registers, &mut stack);
+        let mut addresses = self.plain(walked);
+        // It was before an instruction, and a stack has addresses behind some.
+        addresses.iter_mut().take(1).for_each(|address| *address = address.wrapping_add(1));
+        let is_unsure = |address: &u64| self.images.function(IMAGE, *address).is_none();
+        addresses.truncate(addresses.iter().position(is_unsure).map_or(usize::MAX, |at| at + 1));
+        self.images.numbered(IMAGE, addresses)
+    }
+
+    fn plain(&self, stack: u32) -> Vec<u64> {
+        self.addresses(stack).iter().copied().map(in_time::plain).collect()
+    }
+
+    /// The stack from the function on that held a lock, by a stack that it had meanwhile and that of its release: the innermost function
+    /// that was there both times. Where the release is called by a library's function, and not by one of the calls that were
+    /// under way, the function that was called there is gone: its last act was a jump. `None` if they have nothing in common.
+    pub fn holder(&mut self, during: u32, release: u32) -> Option<u32> {
+        let [during, release] = [during, release].map(|stack| self.plain(stack));
+        let both = during.iter().rev().zip(release.iter().rev());
+        let n_calls = both.take_while(|(one, other)| one == other).count();
+        let inner = |stack: &[u64]| stack.len().checked_sub(n_calls + 1);
+        let (one, other) = (inner(&during)?, inner(&release)?);
+        let [was_in, is_in] = [during[one], release[other]].map(|address| self.images.function(IMAGE, address));
+        let addresses = match was_in? {
+            _ if n_calls == 0 => return None,
+            function if is_in == Some(function) => release[other..].to_vec(),
+            function if self.has_locks(release[other]) => [&[function + 1], &during[one + 1..]].concat(),
+            _ => return None,
+        };
+        Some(self.images.numbered(IMAGE, addresses))
+    }
+
+    /// Addresses behind instructions, of [`in_time`](crate::in_time): of the system call, or where the thread ran, and of the calls that
+    /// led there.
     pub fn addresses(&self, stack: u32) -> &[u64] {
         self.images.addresses(stack)
     }
@@ -155,14 +199,17 @@ impl Sleepers {
     }
 
     fn find_running(&mut self, address: u64) -> Option<RunningPlace> {
-        let module = self.image().module(address)?;
-        let has_locks = module
-            .path
-            .file_name()
-            .is_some_and(|name| LOCKING.iter().any(|begin| name.as_encoded_bytes().starts_with(begin.as_bytes())));
+        self.image().module(address)?;
+        let has_locks = self.has_locks(address);
         let waits = !has_locks && waiting_loop::is_there(self.pid, address);
         // A stack has addresses behind instructions.
-        (has_locks || waits).then(|| RunningPlace { stack: self.images.lone_stack(IMAGE, address + 1), waits })
+        (has_locks || waits).then(|| RunningPlace { stack: self.images.numbered(IMAGE, vec![address + 1]), waits })
+    }
+
+    /// Whether an address is in a library whose functions lock and unlock.
+    fn has_locks(&self, address: u64) -> bool {
+        let name = self.image().module(address).and_then(|module| module.path.file_name());
+        name.is_some_and(|name| LOCKING.iter().any(|begin| name.as_encoded_bytes().starts_with(begin.as_bytes())))
     }
 
     /// What is loaded, as far as it is known.

@@ -18,7 +18,7 @@ mod tests;
 mod word;
 
 use crate::profile::{Condition, Profile, Stuck, WaitObject};
-use crate::words::FROM_KERNEL;
+use crate::words::{self, Known};
 use crate::wrappers::Tops;
 pub(crate) use classify::parts;
 use classify::{AwakeTime, CauseShare, HiddenWait, StuckTogether, Waiters};
@@ -122,7 +122,7 @@ pub fn long_waits(profile: &Profile, ns: u64) -> Vec<LongWait> {
 
 /// The sentences of a lock's causes, the largest first.
 pub(crate) fn of_lock(profile: &Profile, tops: &Tops, index: usize) -> Vec<String> {
-    if profile.lock == FROM_KERNEL {
+    if words::known(profile, &profile.locks[index]) == Known::Wakers {
         return Vec::new();
     }
     let said = rank::worth_a_sentence(classify::of_causes(profile, tops, index));

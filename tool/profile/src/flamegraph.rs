@@ -10,7 +10,7 @@ pub(crate) mod tree;
 use crate::names::middle;
 use crate::profile::{Profile, State};
 use crate::rows::Side;
-use crate::words::{command, headline, is_woken, percent, program, state_of};
+use crate::words::{Known, command, headline, known_of_all, percent, program, state_of};
 use crate::wrappers::Tops;
 use maud::{Markup, PreEscaped, html};
 use ondeck_kit::drawing::clean;
@@ -59,11 +59,15 @@ type HueOnBackground = fn(usize) -> &'static str;
 const GROUNDS: [(Background, HueOnBackground); 2] = [(LIGHT, |hue| HUES[hue].light), (DARK, |hue| HUES[hue].dark)];
 
 /// What stands above the graphs: heading, and what the width means.
-pub(crate) fn words(is_woken: bool, side: Side) -> (&'static str, &'static str) {
-    match side {
-        Side::Waiters => ("Who waited", "Width: how long threads waited here."),
-        Side::Holders if is_woken => ("Who woke the waiting threads", "Width: how long a wait was that ended here."),
-        Side::Holders => ("Who held it meanwhile", "Width: how long others waited meanwhile."),
+pub(crate) fn words(known: Known, side: Side) -> (&'static str, &'static str) {
+    match (side, known) {
+        (Side::Waiters, _) => ("Who waited", "Width: how long threads waited here."),
+        (_, Known::Holders) => ("Who held it meanwhile", "Width: how long others waited meanwhile."),
+        (_, Known::Wakers) => ("Who woke the waiting threads", "Width: how long a wait was that ended here."),
+        (_, Known::Either) => (
+            "Who held it, or woke the waiting threads",
+            "Width: how long others waited meanwhile, or until they were woken here.",
+        ),
     }
 }
 
@@ -94,7 +98,7 @@ pub fn svg(profile: &Profile) -> String {
     line(66);
     let parts = html! {
         @for (side, blocks) in &sides {
-            @let (name, meaning) = words(is_woken(profile), *side);
+            @let (name, meaning) = words(known_of_all(profile), *side);
             text.part x=(MARGIN) y=(line(28)) { (name) }
             text.small x=(MARGIN) y=(line(18)) { (meaning) }
             @if let Some(parts) = blocks.first().map(Block::parts).filter(|parts| !parts.is_empty()) {

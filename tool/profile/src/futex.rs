@@ -10,6 +10,7 @@ mod cells;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod damage;
 mod held;
+mod holds;
 mod looks;
 mod names;
 mod snapshot;
@@ -17,7 +18,6 @@ mod stuck;
 mod tail_calls;
 
 use crate::collect::Run;
-use crate::collect::thread_times::ThreadTimes;
 use crate::runtimes::Programs;
 use crate::symbols::Symbols;
 use cells::Cells;
@@ -36,9 +36,10 @@ pub struct Namer {
 
 /// What a tracer tells, or looks, added up.
 pub struct FutexCollector {
-    source: WaitSource,
-    /// Of what the kernel tells, what the threads of each image spend their time with. Nothing once there were too many processes.
-    looks: Option<Vec<ThreadTimes>>,
+    /// Tells of waits, if the kernel does. Otherwise looks do.
+    tracer: Option<Box<Tracer>>,
+    /// At each image. Nothing once the kernel tells of too many processes.
+    looks: Option<Vec<Looked>>,
     run: Run,
     /// From the start.
     cells: Cells,
@@ -50,28 +51,23 @@ pub struct FutexCollector {
     has_ended: bool,
 }
 
-/// Where waits are known from.
-enum WaitSource {
-    Kernel(Box<Tracer>),
-    Looks(Vec<Looked>),
-}
-
 impl FutexCollector {
     /// For what the tracer will tell.
     pub fn new(tracer: Tracer, run: Run) -> Self {
-        Self::of(WaitSource::Kernel(Box::new(tracer)), run)
+        Self::of(Some(Box::new(tracer)), Vec::new(), run)
     }
 
     /// For what looks at the threads of these processes show; `None` if one of them may not be looked at.
     pub fn by_looks(pids: &[u32], run: Run) -> Option<Self> {
-        let looked = pids.iter().map(|pid| Looked::new(*pid)).collect::<Option<_>>()?;
-        Some(Self::of(WaitSource::Looks(looked), run))
+        let mut looks: Vec<Looked> = pids.iter().map(|pid| Looked::new(*pid)).collect();
+        let are_open = looks.iter_mut().all(Looked::is_open);
+        are_open.then(|| Self::of(None, looks, run))
     }
 
-    fn of(source: WaitSource, run: Run) -> Self {
+    fn of(tracer: Option<Box<Tracer>>, looks: Vec<Looked>, run: Run) -> Self {
         FutexCollector {
-            source,
-            looks: Some(Vec::new()),
+            tracer,
+            looks: Some(looks),
             run,
             cells: Cells::default(),
             recent: None,
@@ -83,59 +79,62 @@ impl FutexCollector {
 
     /// Takes what is new. To be called after each [`gap`](Self::gap).
     pub fn take(&mut self) {
-        self.add_with(|source, each| match source {
-            WaitSource::Kernel(tracer) => tracer.take(each),
-            WaitSource::Looks(processes) => {
-                let mut each = |wait| each(wait, &[]);
-                processes.iter_mut().enumerate().for_each(|(image, process)| process.look(image, &mut each));
-            }
-        });
-        self.look_at_threads();
+        self.add_with(|tracer, each| tracer.take(each));
+        self.look();
     }
 
-    /// Looks at the threads of processes of which the kernel tells.
-    fn look_at_threads(&mut self) {
+    /// Looks at the threads of all processes: for who holds locks, and for waits if the kernel does not tell of these.
+    fn look(&mut self) {
         /// Looks at one take a hundredth of a core.
         const MOST: usize = 16;
-        let WaitSource::Kernel(tracer) = &self.source else { return };
         let go_on = |image: &&Image| image.to_ns.is_none();
-        self.looks.take_if(|_| tracer.images().iter().filter(go_on).count() > MOST);
-        let Some(looks) = &mut self.looks else { return };
+        self.looks.take_if(|_| self.tracer.iter().flat_map(|tracer| tracer.images()).filter(go_on).count() > MOST);
+        let Some(mut looks) = self.looks.take() else { return };
+        let Some(tracer) = &self.tracer else {
+            self.add(|each| {
+                looks.iter_mut().enumerate().for_each(|(image, one)| one.look(image, &mut |wait| each(wait, &[])))
+            });
+            self.looks = Some(looks);
+            return;
+        };
         for (number, image) in tracer.images().iter().enumerate() {
             if number == looks.len() {
-                looks.push(ThreadTimes::new(image.pid));
+                looks.push(Looked::new(image.pid));
             }
             match image.to_ns {
-                None => looks[number].look(Vec::new, |_| ()),
+                None => looks[number].look(number, &mut |_| ()),
                 Some(_) => looks[number].close(),
             }
         }
+        self.looks = Some(looks);
     }
 
     /// How long to sleep until the next call of [`take`](Self::take).
     pub fn gap(&self) -> Duration {
-        match &self.source {
-            WaitSource::Kernel(tracer) => tracer.gap(),
-            WaitSource::Looks(_) => looks::GAP,
-        }
+        self.tracer.as_ref().map_or(looks::GAP, |tracer| tracer.gap())
     }
 
     /// Takes what is left: nothing comes any more. `killed` is the process that was started, if a signal has ended it.
     pub fn take_last(&mut self, killed: Option<u32>) {
-        self.add_with(|source, each| {
-            if let WaitSource::Kernel(tracer) = source {
-                tracer.take_last(each);
-                // Names take a while, and the process may run on.
-                tracer.stop();
-            }
+        self.add_with(|tracer, each| {
+            tracer.take_last(each);
+            // Names take a while, and the process may run on.
+            tracer.stop();
         });
         (self.killed, self.has_ended) = (killed, true);
     }
 
-    /// Adds the waits that a call of the source shows.
-    fn add_with(&mut self, call: impl FnOnce(&mut WaitSource, &mut dyn FnMut(Wait, &[Release]))) {
-        let FutexCollector { source, run, cells, recent, last_snapshot_ns, .. } = self;
-        call(source, &mut |wait, parts| {
+    /// Adds the waits that a call of the tracer shows, if there is one.
+    fn add_with(&mut self, call: impl FnOnce(&mut Tracer, &mut dyn FnMut(Wait, &[Release]))) {
+        let Some(mut tracer) = self.tracer.take() else { return };
+        self.add(|each| call(&mut tracer, each));
+        self.tracer = Some(tracer);
+    }
+
+    /// Adds the waits that a call shows.
+    fn add(&mut self, call: impl FnOnce(&mut dyn FnMut(Wait, &[Release]))) {
+        let FutexCollector { run, cells, recent, last_snapshot_ns, .. } = self;
+        call(&mut |wait, parts| {
             let since = |ns: u64| Wait { from_ns: wait.from_ns.max(ns).min(wait.to_ns), ..wait };
             // One that was over before the start may be told later.
             if wait.to_ns <= run.started_ns {
@@ -157,20 +156,15 @@ impl FutexCollector {
 
     /// All processes that were seen, by their numbers in waits.
     fn images(&self) -> impl Iterator<Item = &Image> {
-        let (of_kernel, of_looks) = match &self.source {
-            WaitSource::Kernel(tracer) => (tracer.images(), &[][..]),
-            WaitSource::Looks(processes) => (&[][..], processes.as_slice()),
-        };
-        of_kernel.iter().chain(of_looks.iter().filter_map(Looked::image))
+        let of_kernel = self.tracer.iter().flat_map(|tracer| tracer.images());
+        let of_looks = self.looks.iter().flatten().filter(|_| self.tracer.is_none()).filter_map(Looked::image);
+        of_kernel.chain(of_looks)
     }
 
     /// Adds what is only known now.
     fn settle(&mut self) {
-        self.add_with(|source, each| match source {
-            WaitSource::Kernel(tracer) => tracer.settle(each),
-            WaitSource::Looks(processes) => processes.iter_mut().for_each(|process| process.times.settle()),
-        });
-        self.looks.iter_mut().flatten().for_each(ThreadTimes::settle);
+        self.add_with(|tracer, each| tracer.settle(each));
+        self.looks.iter_mut().flatten().for_each(|looked| looked.times.settle());
     }
 
     /// What was told until `now_ns`, with waits that go on.
@@ -186,10 +180,7 @@ impl FutexCollector {
         let told = FutexSnapshot::of(self, now_ns, Some(from));
         self.last_snapshot_ns = Some(now_ns);
         self.recent = Some(Cells::default());
-        if let WaitSource::Looks(processes) = &mut self.source {
-            processes.iter_mut().for_each(Looked::begin_snapshot);
-        }
-        self.looks.iter_mut().flatten().for_each(|times| times.recent.clear());
+        self.looks.iter_mut().flatten().for_each(Looked::begin_snapshot);
         told
     }
 }

@@ -232,7 +232,7 @@ fn pair(
             div.flames {
                 div.sides {
                     @for (side, blocks) in Side::BOTH.into_iter().zip(sides) {
-                        @let (title, meaning) = flamegraph::words(words::is_woken(profile), side);
+                        @let (title, meaning) = flamegraph::words(words::known_of_all(profile), side);
                         @if is_drawn(blocks) {
                             div {
                                 h3 { (title) }

@@ -140,19 +140,44 @@ pub(crate) fn kind(lock: &Lock) -> Option<&'static str> {
     }
 }
 
-/// Whether it is only known who woke the waiters, and not who held the locks: in the view from the kernel.
-pub(crate) fn is_woken(profile: &Profile) -> bool {
-    profile.lock == FROM_KERNEL
+/// What is known of who kept the waiters waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Who held the lock.
+    Holders,
+    /// Only who woke the waiters.
+    Wakers,
+    /// This of some locks, and that of others.
+    Either,
+}
+
+/// What is known of a lock. From the kernel looks alone see holders.
+pub(crate) fn known(profile: &Profile, lock: &Lock) -> Known {
+    if profile.lock == FROM_KERNEL && lock.causes.is_empty() { Known::Wakers } else { Known::Holders }
+}
+
+/// The same of all locks.
+pub(crate) fn known_of_all(profile: &Profile) -> Known {
+    let are = |all: Known| profile.locks.iter().all(|lock| known(profile, lock) == all);
+    match profile.lock == FROM_KERNEL {
+        true if are(Known::Wakers) => Known::Wakers,
+        true if !are(Known::Holders) => Known::Either,
+        _ => Known::Holders,
+    }
 }
 
 /// Who kept the waiters waiting: who held the lock, or, where only that is known, who woke them.
 pub(crate) fn others<'p>(profile: &Profile, lock: &'p Lock) -> &'p [Site] {
-    if is_woken(profile) { &lock.wakers } else { &lock.holders }
+    if known(profile, lock) == Known::Wakers { &lock.wakers } else { &lock.holders }
 }
 
 /// What stands above the [`others`] of locks.
 pub(crate) fn others_head(profile: &Profile) -> &'static str {
-    if is_woken(profile) { "woken by" } else { "held meanwhile by" }
+    match known_of_all(profile) {
+        Known::Holders => "held meanwhile by",
+        Known::Wakers => "woken by",
+        Known::Either => "held or woken by",
+    }
 }
 
 /// A state in a word or two.

@@ -23,7 +23,7 @@ pub(crate) struct Functions {
 /// A function, or a part of one that has its own entry in the table.
 #[derive(Clone)]
 pub(crate) struct Function {
-    code: Range<u64>,
+    pub(crate) code: Range<u64>,
     /// Whether its frame is found by the frame pointer there.
     pub(crate) is_by_frame_pointer: bool,
 }

@@ -14,7 +14,7 @@ use crate::rules::{
 };
 use crate::runtimes;
 use crate::thread_time::{busy_ns, cores_ns};
-use crate::words::{FROM_KERNEL, FROM_LOOKS, GIL, share, waited};
+use crate::words::{FROM_KERNEL, FROM_LOOKS, GIL, Known, known, share, waited};
 use crate::wrappers::Tops;
 pub(super) use awake::AwakeTime;
 pub(crate) use causes::parts;
@@ -68,7 +68,7 @@ fn of_lock<'p>(profile: &Profile, tops: &Tops, index: usize, lock: &Lock) -> Vec
     let (share, ns) = (share(profile, lock.wait_ns), lock.wait_ns);
     let alone = |kind| vec![Finding { kind, locks: vec![index], share, ns }];
     match lock.kind {
-        _ if profile.lock == FROM_KERNEL => alone(Kind::FromKernel),
+        _ if known(profile, lock) == Known::Wakers => alone(Kind::FromKernel),
         _ if is_told_by_time(profile, lock) => Vec::new(),
         LockKind::Spin => alone(Kind::Spins),
         _ => Some(of_causes(profile, tops, index))

@@ -50,6 +50,9 @@ fn holders_have_the_colours_of_what_they_did() {
     assert!(holders.contains(stripes) && holders.contains("5 times; computing 75 %, blocked 25 %<"), "{holders}");
     assert!(holders.contains(">computing ") && holders.contains("<rect class=\"state-1\" x=\""), "a legend: {holders}");
     profile.lock = crate::words::FROM_KERNEL.to_owned();
+    let holders_are_known = svg(&profile);
+    assert!(holders_are_known.contains(">Who held it") && holders_are_known.contains("class=\"state-"));
+    profile.locks.iter_mut().for_each(|lock| lock.causes.clear());
     let text = svg(&profile);
     assert!(text.contains(">Who woke the waiting threads<") && !text.contains("class=\"state-"), "{text}");
 }

@@ -3,7 +3,7 @@
 use crate::names::shown;
 use crate::profile::{Profile, State};
 use crate::rows::{HANDING_ON, Place, Side, charges};
-use crate::words::{is_woken, waited};
+use crate::words::{Known, known, waited};
 use crate::wrappers::{NO_STACK, Tops};
 use indexmap::IndexSet;
 use std::collections::HashMap;
@@ -265,7 +265,7 @@ impl<'p> Graphs<'p> {
     fn add(&mut self, tree: &mut Tree, lock: usize, side: Side, above: Option<usize>) {
         let lock = &self.profile.locks[lock];
         let sites = match side {
-            Side::Holders if !is_woken(self.profile) => {
+            Side::Holders if known(self.profile, lock) == Known::Holders => {
                 for (place, cause) in charges(lock).into_iter().filter(|(_, cause)| cause.ns > 0.0) {
                     let path = match place {
                         Place::Stack(stack) => self.path(stack),

@@ -11,11 +11,10 @@ use ondeck_futex::MOST_MODULES;
 use ondeck_kit::wording::counted_that;
 
 const LOOKS_SEE: &str = "seen by looks at the threads from outside, some dozens a second: times are estimates. How often threads \
-    waited, how long each time, and which function runs while it holds a lock, is not known. As root, --futex shows each \
-    wait and who ends it";
+    waited, and how long each time, is not known. As root, --futex shows each wait";
 
 const SEES: &str = "seen from the kernel (--futex): only waits in which a thread slept. How often and how long locks were \
-    held, and waiting without sleep, cannot be seen";
+    held, and waiting without sleep, cannot be seen. Who holds a lock of the C library is seen by looks, some dozens a second";
 
 impl Namer {
     /// The profile of what was told.

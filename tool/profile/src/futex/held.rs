@@ -1,12 +1,12 @@
 //! Who holds the C library's locks, as looks from outside have seen it.
 
 use super::cells::Cells;
-use super::looks::{Charge, Seen};
+use super::holds::{Charge, Seen, SeenAt, of_place};
 use super::names::Names;
 use crate::collect::holders::{Activity, OWNER_OF_MUTEX, OWNER_OF_RWLOCK};
 use crate::kinds::WaitSubject;
-use crate::profile::{Cause, LockKind, Profile, Site, State, ThreadTime, WaitObject};
-use crate::words::GIL;
+use crate::profile::{Cause, Frame, LockKind, Profile, Site, State, ThreadTime, WaitObject};
+use crate::words::{FROM_KERNEL, GIL};
 use crate::wrappers::is_below;
 use ondeck_futex::in_time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,10 +36,11 @@ impl Names<'_> {
                 WaitSubject::Lock(LockKind::RwLock) => (in_time::plain(lock), OWNER_OF_RWLOCK),
                 _ => continue,
             };
-            let place = (lock + owner).wrapping_sub(futex);
-            let known = charges.get(&(futex, place)).filter(|_| done.insert((image, futex)));
-            let all: &mut Vec<(Seen, Charge)> = locks.entry((image, lock, owner)).or_default();
-            all.extend(known.into_iter().flatten().map(|(seen, charge)| (*seen, *charge)));
+            let futex = in_time::plain(futex);
+            let all: &mut Vec<(SeenAt, Charge)> = locks.entry((image, lock, owner)).or_default();
+            if done.insert((image, futex)) {
+                all.extend(of_place(charges, futex, (lock + owner).wrapping_sub(futex)));
+            }
         }
         let held = locks.into_iter().map(|((image, address, owner), all)| {
             let causes = all.into_iter().map(|(seen, charge)| self.cause(image, owner, seen, charge)).collect();
@@ -48,32 +49,32 @@ impl Names<'_> {
         held.collect()
     }
 
-    fn cause(&mut self, image: usize, owner: u64, seen: Seen, charge: Charge) -> (Cause, Option<u64>) {
+    /// What a holder did, as a cause, and the address of what it waited for.
+    fn cause(&mut self, image: usize, owner: u64, (seen, stack): SeenAt, charge: Charge) -> (Cause, Option<u64>) {
         let Charge { ns, count, ns_of_lengths } = charge;
-        let cause = Cause { ns, count, each_ns: ns_of_lengths / ns, ..Cause::default() };
-        let state = match seen {
+        let whole = stack.map(|stack| self.stack(image, stack));
+        let (state, call) = match seen {
             // Those that read are not in its memory.
-            Seen::Free if owner == OWNER_OF_RWLOCK => State::Unknown,
-            Seen::Free => State::Free,
-            Seen::Changed => State::Passing,
-            Seen::Computing => State::Computing,
-            Seen::NoCore => State::NoCore,
-            Seen::Asleep { call, stack, futex } => {
-                let (state, call) = Activity::Blocked(call).told();
-                let whole = stack.map(|stack| self.stack(image, stack));
-                let meant = |futex| in_time::plain(whole.map_or(futex, |stack| self.meant(image, futex, stack).0));
-                let other = futex.map(meant);
-                let stack = whole.and_then(|stack| self.own(stack));
-                return (Cause { state, call, stack, ..cause }, other);
-            }
+            Seen::Free if owner == OWNER_OF_RWLOCK => (State::Unknown, String::new()),
+            Seen::Elsewhere => (State::Unknown, String::new()),
+            Seen::Free => (State::Free, String::new()),
+            Seen::Changed => (State::Passing, String::new()),
+            Seen::Computing => Activity::Computing.told(),
+            Seen::NoCore => Activity::NoCore.told(),
+            Seen::Asleep { call, .. } => Activity::Blocked(call).told(),
         };
-        (Cause { state, ..cause }, None)
+        let meant = |futex| in_time::plain(whole.map_or(futex, |stack| self.meant(image, futex, stack).0));
+        let other = if let Seen::Asleep { futex, .. } = seen { futex.map(meant) } else { None };
+        let stack = whole.and_then(|stack| self.own(stack));
+        (Cause { state, call, stack, ns, count, each_ns: ns_of_lengths / ns, ..Cause::default() }, other)
     }
 
-    /// The stack from the first function on that is the program's own, in which the holder called what it sleeps in.
+    /// The stack from the first function on that is the program's own: of what a holder runs in, or called what it sleeps in.
     fn own(&mut self, stack: u32) -> Option<u32> {
-        let is_below = |number: &&u32| is_below(self.stacks.frame(**number)) || self.stacks.is_wrapper(**number);
-        let own: Vec<u32> = self.stacks.of(stack).iter().skip_while(is_below).copied().collect();
+        // What is in no file has no name either.
+        let is_below = |frame: &Frame| is_below(frame) || frame.module.is_empty();
+        let is_other = |number: &&u32| is_below(self.stacks.frame(**number)) || self.stacks.is_wrapper(**number);
+        let own: Vec<u32> = self.stacks.of(stack).iter().skip_while(is_other).copied().collect();
         (!own.is_empty()).then(|| self.stacks.stack_as_it_is(own))
     }
 
@@ -111,12 +112,17 @@ pub(super) fn add(profile: &mut Profile, held: Vec<Held>) {
             cause
         });
         let mut causes: Vec<Cause> = resolved.collect();
+        let known: f64 = causes.iter().filter(|cause| cause.stack.is_some()).map(|cause| cause.ns).sum();
+        // Whom the kernel has seen to wake the others says more than nobody.
+        if profile.lock == FROM_KERNEL && known < all / 2.0 {
+            continue;
+        }
         causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
         let lock = &mut profile.locks[at as usize];
         causes.iter_mut().for_each(|cause| cause.ns *= lock.wait_ns / all);
         let site = |cause: &Cause| Some(Site { stack: cause.stack?, count: cause.count, ns: cause.ns });
         lock.holders = causes.iter().filter_map(site).collect();
-        lock.causes = causes;
+        (lock.causes, lock.wakers) = (causes, Vec::new());
     }
     let is_told = |profile: &Profile, at: usize| {
         let lock = &profile.locks[at];

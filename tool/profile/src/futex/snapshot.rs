@@ -1,10 +1,11 @@
 //! What was told until an instant, before anything in it has a name.
 
+use super::FutexCollector;
 use super::cells::Cells;
-use super::looks::{Charges, Looked, Seen};
-use super::{FutexCollector, WaitSource};
+use super::holds::{Charge, Charges, SeenAt};
+use super::looks::Looked;
 use crate::collect::Run;
-use crate::collect::thread_times::{Spending, ThreadTimes};
+use crate::collect::thread_times::Spending;
 use crate::profile::{Process, ProcessEnd, ThreadTime};
 use crate::symbols::{Module, Source};
 use ondeck_futex::{Image, RunningPlace, Tracer, Wait, in_time};
@@ -23,7 +24,7 @@ pub struct FutexSnapshot {
     pub(super) waiting: Vec<Wait>,
     /// By the number of the image.
     pub(super) processes: Vec<Process>,
-    /// What was seen of who holds locks, by the number of the image; nothing where the kernel tells.
+    /// What was seen of who holds locks, by the number of the image.
     pub(super) charges: Vec<Charges>,
     /// What threads spent their time with, each with the number of its stack.
     pub(super) times: Vec<(ThreadTime, Option<u32>)>,
@@ -64,11 +65,10 @@ impl FutexSnapshot {
             has_left_out_code: false,
             period: 1,
         };
-        match &collector.source {
-            WaitSource::Kernel(tracer) => {
-                told.add_of_kernel(tracer, collector.looks.as_deref().unwrap_or_default(), is_recent);
-            }
-            WaitSource::Looks(processes) => told.add_of_looks(processes, is_recent),
+        let looks = collector.looks.as_deref().unwrap_or_default();
+        match &collector.tracer {
+            Some(tracer) => told.add_of_kernel(tracer, looks, is_recent),
+            None => told.add_of_looks(looks, is_recent),
         }
         for image in told.stacks.keys().map(|(image, _)| *image) {
             told.modules.entry(image).or_insert_with(|| images.get(image).map_or_else(Vec::new, |one| modules_of(one)));
@@ -76,32 +76,31 @@ impl FutexSnapshot {
         told
     }
 
-    fn add_of_kernel(&mut self, tracer: &Tracer, looks: &[ThreadTimes], is_recent: bool) {
+    fn add_of_kernel(&mut self, tracer: &Tracer, looks: &[Looked], is_recent: bool) {
         /// Told from the tracer's stacks.
         const SEEN: u32 = 1 << 31;
         let cells = std::mem::take(&mut self.cells);
         self.cells = cells.with_likely_places(|stack| !tracer.stack(stack).is_empty());
         self.waiting = tracer.waiting(self.now_ns).collect();
-        self.add_times(looks.iter(), SEEN, is_recent);
+        self.add_seen(looks, SEEN, is_recent);
         self.add_stacks(|image, stack| match stack & SEEN {
             0 => tracer.stack(stack).to_vec(),
-            _ => looks[image].addresses(stack & !SEEN),
+            _ => looks[image].times.addresses(stack & !SEEN),
         });
         (self.lost, self.doubtful, self.cut_stacks) = (tracer.lost(), tracer.doubtful(), tracer.cut_stacks());
         (self.has_left_out_code, self.period) = (tracer.has_left_out_code(), tracer.period());
     }
 
-    fn add_of_looks(&mut self, processes: &[Looked], is_recent: bool) {
+    fn add_of_looks(&mut self, looks: &[Looked], is_recent: bool) {
         self.is_from_looks = true;
-        self.waiting = processes.iter().flat_map(Looked::waiting).collect();
-        self.charges = processes.iter().map(|process| process.charged(is_recent)).collect();
-        self.add_times(processes.iter().map(|process| &process.times), 0, is_recent);
-        self.add_stacks(|image, stack| processes[image].times.in_time(stack).to_vec());
+        self.waiting = looks.iter().flat_map(Looked::waiting).collect();
+        self.add_seen(looks, 0, is_recent);
+        self.add_stacks(|image, stack| looks[image].times.in_time(stack).to_vec());
     }
 
-    /// What the threads of each image spent their time with. `seen` is added to the numbers of stacks.
-    fn add_times<'t>(&mut self, all: impl Iterator<Item = &'t ThreadTimes>, seen: u32, is_recent: bool) {
-        let times = all.enumerate().flat_map(|(image, times)| times.told(is_recent, image as u32));
+    /// What the threads of each image spent their time with, and who held locks. `seen` is added to the numbers of stacks.
+    fn add_seen(&mut self, looks: &[Looked], seen: u32, is_recent: bool) {
+        let times = looks.iter().enumerate().flat_map(|(image, one)| one.times.told(is_recent, image as u32));
         let numbered = times.map(|(time, spending)| match spending {
             Spending::Sleeping(_, stack) | Spending::RunningAt(RunningPlace { stack, .. }) => {
                 (time, Some(stack | seen))
@@ -109,6 +108,11 @@ impl FutexSnapshot {
             _ => (time, None),
         });
         self.times = numbered.collect();
+        let number = |((futex, place, (did, stack)), charge): ((u64, u64, SeenAt), Charge)| {
+            ((futex, place, (did, stack.map(|stack| stack | seen))), charge)
+        };
+        let charged = looks.iter().map(|one| one.holds.charged(is_recent).into_iter().map(number).collect());
+        self.charges = charged.collect();
     }
 
     /// The addresses of all stacks.
@@ -119,12 +123,10 @@ impl FutexSnapshot {
         });
         let of_waiting = self.waiting.iter().map(|wait| (wait.image, wait.stack));
         let of_times = self.times.iter().filter_map(|(time, stack)| Some((time.process as usize, (*stack)?)));
-        let of_holders = self.charges.iter().enumerate().flat_map(|(image, charges)| {
-            let seen = charges.values().flat_map(|all| all.keys());
-            seen.filter_map(
-                move |seen| if let Seen::Asleep { stack, .. } = seen { Some((image, (*stack)?)) } else { None },
-            )
-        });
+        let of_holders =
+            self.charges.iter().enumerate().flat_map(|(image, charges)| {
+                charges.keys().filter_map(move |(.., (_, stack))| Some((image, (*stack)?)))
+            });
         let all = of_cells.chain(of_waiting).chain(of_times).chain(of_holders);
         self.stacks = all.map(|(image, stack)| ((image, stack), addresses(image, stack))).collect();
     }

@@ -7,7 +7,9 @@ use crate::findings::{of_lock, parts as causes};
 use crate::flamegraph::{class_of, words};
 use crate::profile::{Lock, Profile, Spot, State};
 use crate::rows::Side;
-use crate::words::{acquisitions, is_woken, kind, longest, others, p99, percent, share, waited, waits};
+use crate::words::{
+    FROM_KERNEL, Known, acquisitions, kind, known, longest, others, p99, percent, share, waited, waits,
+};
 use crate::wrappers::Tops;
 use maud::{Markup, html};
 use ondeck_kit::drawing::Intervals;
@@ -63,8 +65,9 @@ pub(super) fn sections(profile: &Profile, tops: &Tops, detailed: &[usize]) -> Ma
 }
 
 fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, sentences: &[String]) -> Markup {
-    let [waiters, holders] = Side::BOTH.map(|side| words(is_woken(profile), side).0);
-    let what = if is_woken(profile) { "wake-up" } else { "hold" };
+    let known = known(profile, lock);
+    let [waiters, holders] = Side::BOTH.map(|side| words(known, side).0);
+    let what = if known == Known::Wakers { "wake-up" } else { "hold" };
     let most = STACKS[usize::from(place >= FIRST)];
     html! {
         details.lock id={ "lock-" (place) } open[place < OPEN] {
@@ -88,7 +91,7 @@ fn section(profile: &Profile, tops: &Tops, place: usize, lock: &Lock, sentences:
             }
             div.sides {
                 (chart("Waits by length", histogram(&lock.wait_histogram, "waits", WAITING)))
-                @if !is_woken(profile) { (chart("Holds by length", histogram(&lock.hold_histogram, "holds", HOLDING))) }
+                @if profile.lock != FROM_KERNEL { (chart("Holds by length", histogram(&lock.hold_histogram, "holds", HOLDING))) }
             }
             @if let Some(timeline) = charts::of_lock(profile, &lock.timeline, WAITING) {
                 h4 { "Waiting over time" }

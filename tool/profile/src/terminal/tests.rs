@@ -104,6 +104,12 @@ fn kinds_that_are_not_the_usual_one_are_named() {
     assert!(narrow.contains("    woken by:          log_t::append_prepare 100 %"), "{narrow}");
     let wide = table(&profile, 160);
     assert!(wide.contains("  woken by") && !wide.contains("held meanwhile by"), "{wide}");
+    // Looks have seen who holds one of them.
+    let lock = &mut profile.locks[0];
+    lock.holders = std::mem::take(&mut lock.wakers);
+    lock.causes = vec![crate::Cause { ns: lock.wait_ns, ..Default::default() }];
+    let either = table(&profile, 160);
+    assert!(either.contains("  held or woken by") && either.contains("log_t::append_prepare 100 %"), "{either}");
 }
 
 #[test]

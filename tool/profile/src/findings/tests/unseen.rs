@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::profile::{Doing, ThreadTime};
+use crate::words::FROM_KERNEL;
 
 /// A program whose threads wait for a lock inside of `function`, called by `f3`, and run for so many ms.
 fn hidden(function: &str, waits_ms: f64, runs_ms: f64) -> Profile {

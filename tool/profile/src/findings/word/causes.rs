@@ -6,7 +6,7 @@ use crate::findings::classify::{CauseKind, CauseShare, Chain, ChainEnd, measures
 use crate::names::base;
 use crate::profile::{LockKind, Profile};
 use crate::rules::{BETWEEN_LOOKS_NS, LONG_NS, MOSTLY, NEARLY_ALL, WORTH_SAYING};
-use crate::words::{self, FROM_LOOKS, percent};
+use crate::words::{self, is_from_outside, percent};
 use crate::wrappers::{Tops, UNKNOWN, begins, is_below};
 use ondeck_kit::wording::{counted, duration_ns, plain, whole};
 
@@ -28,7 +28,7 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, lock: &Lock, cause: &Caus
                     percent(cause.blocked),
                     sleeps(cause),
                 ),
-                false if profile.lock == FROM_LOOKS => {
+                false if is_from_outside(profile) && cause.frame.is_none() => {
                     format!("{holds}{each}{}", looked_at(lock, cause, &(share + &without)))
                 }
                 false => {
@@ -67,7 +67,7 @@ const LOOK_ELSEWHERE: &str = "Look for what else uses the cores: other threads, 
 
 /// How long a function holds a lock, with a space before it. Looks know it of holds that several of them have met.
 fn length(profile: &Profile, cause: &CauseShare) -> String {
-    let about = match profile.lock == FROM_LOOKS {
+    let about = match is_from_outside(profile) {
         true if cause.each_ns < BETWEEN_LOOKS_NS => return String::new(),
         true => "about ",
         false => "",
@@ -76,14 +76,14 @@ fn length(profile: &Profile, cause: &CauseShare) -> String {
     if cause.is_one_event() { format!(" once, for {about}{ns}") } else { format!(" for {about}{ns} at a time") }
 }
 
-/// Of a holder that runs, looks do not see the function.
+/// Looks do not see the function of each holder that runs.
 fn looked_at(lock: &Lock, cause: &CauseShare, share: &str) -> String {
     match lock.kind {
         LockKind::RwLock => {
             format!(": {share}. Who holds it to read, and which function runs, is not seen from outside.")
         }
-        _ if cause.without_core >= MOSTLY => format!(", computing: {share}. {}.", shorter(cause)),
-        _ => format!(", computing: {share}. Which function runs is not seen from outside."),
+        _ if cause.without_core >= MOSTLY => format!(": {share}. {}.", shorter(cause)),
+        _ => format!(": {share}. Which function that is was not seen from outside."),
     }
 }
 
