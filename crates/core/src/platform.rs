@@ -77,6 +77,45 @@ macro_rules! as_on_hardware {
             unsafe { <$crate::Hardware as $crate::Platform>::store_unless_expelled(word, expected, new) }
         }
     };
+    (@counters) => {
+        const MAY_COUNT: bool = <$crate::Hardware as $crate::CoreCounters>::MAY_COUNT;
+
+        fn take_counter() -> Option<::core::num::NonZeroU32> {
+            <$crate::Hardware as $crate::CoreCounters>::take_counter()
+        }
+
+        unsafe fn give_counter(counter: u32) {
+            // SAFETY: the caller owes the same.
+            unsafe { <$crate::Hardware as $crate::CoreCounters>::give_counter(counter) }
+        }
+
+        #[inline(always)]
+        unsafe fn count_unless_expelled(word: &Self::U64, amount: u64) -> bool {
+            // SAFETY: the caller owes the same.
+            unsafe { <$crate::Hardware as $crate::CoreCounters>::count_unless_expelled(word, amount) }
+        }
+
+        fn expel_counts() {
+            <$crate::Hardware as $crate::CoreCounters>::expel_counts();
+        }
+
+        fn counted(counter: u32) -> $crate::Counted {
+            <$crate::Hardware as $crate::CoreCounters>::counted(counter)
+        }
+
+        #[inline(always)]
+        fn is_noted(word: *const Self::U64) -> bool {
+            <$crate::Hardware as $crate::CoreCounters>::is_noted(word)
+        }
+
+        fn note(word: *const Self::U64, is_spread: bool) {
+            <$crate::Hardware as $crate::CoreCounters>::note(word, is_spread);
+        }
+
+        fn is_sampled(one_in: u32) -> bool {
+            <$crate::Hardware as $crate::CoreCounters>::is_sampled(one_in)
+        }
+    };
     (@is_running) => { $crate::as_on_hardware!(@@is_running(thread: $crate::ThreadId) -> $crate::RunState); };
     (@@$method:ident($($name:ident: $kind:ty)?) $(-> $answer:ty)?) => {
         #[inline(always)]

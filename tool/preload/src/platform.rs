@@ -10,7 +10,7 @@ use crate::probes;
 use core::arch::x86_64::__cpuid;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use ondeck_core::{CoreCounters, Counted, Hardware, Platform, Step, ThreadId, WaitEnd};
+use ondeck_core::{CoreCounters, Hardware, Platform, Step, ThreadId, WaitEnd};
 
 /// This machine, for programs that know nothing of us.
 #[derive(Clone, Copy, Debug)]
@@ -48,43 +48,7 @@ pub(crate) fn gains_by_sequences() -> bool {
 }
 
 impl CoreCounters for PreloadPlatform {
-    const MAY_COUNT: bool = Hardware::MAY_COUNT;
-
-    fn take_counter() -> Option<NonZeroU32> {
-        Hardware::take_counter()
-    }
-
-    unsafe fn give_counter(counter: u32) {
-        // SAFETY: the caller owes the same.
-        unsafe { Hardware::give_counter(counter) }
-    }
-
-    #[inline(always)]
-    unsafe fn count_unless_expelled(word: &Self::U64, amount: u64) -> bool {
-        // SAFETY: the caller owes the same.
-        unsafe { Hardware::count_unless_expelled(word, amount) }
-    }
-
-    fn expel_counts() {
-        Hardware::expel_counts();
-    }
-
-    fn counted(counter: u32) -> Counted {
-        Hardware::counted(counter)
-    }
-
-    #[inline(always)]
-    fn is_noted(word: *const Self::U64) -> bool {
-        Hardware::is_noted(word)
-    }
-
-    fn note(word: *const Self::U64, is_spread: bool) {
-        Hardware::note(word, is_spread);
-    }
-
-    fn is_sampled(one_in: u32) -> bool {
-        Hardware::is_sampled(one_in)
-    }
+    ondeck_core::as_on_hardware! { counters }
 }
 
 impl Platform for PreloadPlatform {
