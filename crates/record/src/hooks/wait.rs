@@ -254,10 +254,11 @@ pub fn spun() {
     });
 }
 
-/// The calling thread has woken so many.
+/// The calling thread has woken so many. `u32::MAX` is all that sleep there, whose number is not known: they count as one.
 #[inline]
 pub fn woke(n: u32) {
     if current().is_some() {
+        let n = if n == u32::MAX { 1 } else { n };
         own().woken.set(own().woken.get().wrapping_add(n.into()));
     }
 }
