@@ -174,7 +174,7 @@ int ondeck_cond_broadcast(ondeck_cond_t *cond);
  * writer: it would wait for itself.
  *
  * Up to 524,288 readers may be inside at once. The next one, or the next writer, ends the process with a message. A waiting reader stays
- * awake for about 2.5 microseconds before it sleeps. `ondeck profile` does not record these locks. */
+ * awake for about 2.5 microseconds before it sleeps. */
 typedef struct ondeck_rwlock {
     ONDECK_ALIGNED(8) uint64_t ondeck_words[2];
 } ondeck_rwlock_t;
@@ -273,15 +273,15 @@ int ondeck_monitor_pulse_all(ondeck_monitor_t *monitor);
 
 /* ---- Recording ------------------------------------------------------------------------------------------------------ */
 
-/* `ondeck profile` records the mutexes and condition variables of this library, linked in either way: who waits for
- * which mutex, where, and who holds it meanwhile. Monitors and reader-writer locks are not recorded. Without a recording
- * an operation reads one byte for it.
+/* `ondeck profile` records the mutexes, condition variables and reader-writer locks of this library, linked in either
+ * way: who waits for which lock, where, and who holds it meanwhile. Monitors are not recorded. Without a recording an
+ * operation reads one byte for it.
  *
  * Names for ondeck profile
  *
  * ondeck_name gives a lock the name by which `ondeck profile` shows it: an object of this header, or any mutex,
  * condition variable or lock for readers and writers of the C or C++ library. The header is enough for that, no library
- * is needed. The statistics below have the names of this library's mutexes. Without them, and without `ondeck profile`, the
+ * is needed. The statistics below have the names of this library's locks. Without them, and without `ondeck profile`, the
  * call does nothing.
  *
  * Give all locks of one class the same name, as each shard of a map: they are one row in the profile, with their number.
@@ -313,9 +313,9 @@ static inline void ondeck_name(const void *lock, const char *name) {
 
 /* ---- Statistics ----------------------------------------------------------------------------------------------------- */
 
-/* Statistics of this library's mutexes, for the program's own metrics: how often and how long threads wait, and how long
- * mutexes are held. Each wait is counted. One acquisition in a thousand is timed, and stands for a thousand. Mutexes are
- * counted by the names that ondeck_name gives them, others by the place where they were first seen. */
+/* Statistics of this library's mutexes and reader-writer locks, for the program's own metrics: how often and how long
+ * threads wait, and how long locks are held. Each wait is counted. One acquisition in a thousand is timed, and stands for
+ * a thousand. Locks are counted by the names that ondeck_name gives them, others by the place where they were first seen. */
 
 /* Counts from here on. The child of a fork counts from zero. A second call changes nothing. Returns 0, or ENOTSUP if the
  * system cannot do it: it is not Linux with pointers of 64 bits, or has no memory. */

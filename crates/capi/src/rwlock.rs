@@ -1,19 +1,18 @@
 //! `ondeck_rwlock_t`.
 
 use crate::clock::{Deadline, in_ns};
-use crate::{OK, destroyed, misused};
+use crate::{OK, destroyed, misused, recorded};
 use libc::{EBUSY, EINVAL, ETIMEDOUT, timespec};
-use ondeck_core::{Hardware, RawOndeckRwLock};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// What `ondeck_rwlock_t` is. On the plain machine also in a build that records: the recorder knows mutexes only.
+/// What `ondeck_rwlock_t` is.
 #[repr(transparent)]
-struct RwLock(RawOndeckRwLock<Hardware>);
+struct RwLock(recorded::RwLock);
 
 impl RwLock {
     const fn new() -> Self {
-        RwLock(RawOndeckRwLock::INIT)
+        RwLock(recorded::RwLock::INIT)
     }
 
     /// Ends the process with `message` if nobody reads: then the caller does not either. A release would take a reader

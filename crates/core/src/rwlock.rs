@@ -531,6 +531,13 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         self.load().has(WRITER)
     }
 
+    /// Whether some thread is known to wait for the lock; stale at once.
+    #[inline]
+    pub fn is_contended(&self) -> bool {
+        let state = self.load();
+        state.has(CLOSED & !WRITER) || state.n_waiting() > 0 || self.turn.is_taken()
+    }
+
     /// Whether nobody has the lock or waits for it, and nobody's turn it is: true after the last release.
     pub fn is_at_rest(&self) -> bool {
         let state = self.load();

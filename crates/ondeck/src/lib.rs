@@ -125,13 +125,13 @@
 //! - `serde`: a mutex or a reader-writer lock is serialised as its data.
 //! - `lock_api-04`, `lock_api-05`: the modules `lock_api_04` and `lock_api_05`, for libraries that are generic over
 //!   `lock_api`. [`RawMutex`] and [`RawRwLock`] have its traits then. Version 0.5 needs Rust 1.95.
-//! - `record`: `ondeck profile` can record the mutexes of the program. The next section describes it.
-//! - `stats`: the program can ask how long its threads wait for which mutexes. The last section describes it.
+//! - `record`: `ondeck profile` can record the locks of the program. The next section describes it.
+//! - `stats`: the program can ask how long its threads wait for which locks. The last section describes it.
 //!
 //! # Recording
-//! With the feature `record`, `ondeck profile -- PROGRAM` shows which mutexes threads wait for, where they wait, and
-//! which holds they wait for. This works on Linux with pointers of 64 bits. Other systems record nothing. [`RwLock`],
-//! [`Monitor`] and [`SpinWait`] are not recorded either.
+//! With the feature `record`, `ondeck profile -- PROGRAM` shows which mutexes and reader-writer locks threads wait for,
+//! where they wait, and which holds they wait for. This works on Linux with pointers of 64 bits. Other systems record
+//! nothing. [`Monitor`] and [`SpinWait`] are not recorded either.
 //!
 //! `ONDECK_RECORD` in the environment names a directory for the recordings. `ondeck profile` sets it. The library reads
 //! it once, before `main`. Without it, nothing is written.
@@ -149,13 +149,17 @@
 //!
 //! A recording has these limits:
 //!
-//! - A mutex at the address of an earlier one counts as that one.
+//! - A lock at the address of an earlier one counts as that one.
+//! - An upgradable reader of an [`RwLock`] is shown as one that reads. Who downgrades or upgrades ends one hold and begins
+//!   another.
+//! - If a [`RwLock`] has more readers than it can count, a recorded thread that waits for it may end the process, where
+//!   it would panic without a recording.
 //! - A wait on a [`Condvar`] lasts until the thread has the mutex again. All of it counts as a wait on the condition
 //!   variable.
 //! - Code that is loaded while the program runs has no names.
 //!
 //! # Statistics
-//! With the feature `stats`, the module `stats` counts waits and holds of the mutexes while the program runs in production. It
+//! With the feature `stats`, the module `stats` counts waits and holds of the locks while the program runs in production. It
 //! has `record` in it, and so the same limits.
 //!
 //! ```

@@ -3,11 +3,17 @@
 //! `ondeck_record::bare` says what is looked at where. All but the fast paths are in functions of their own, which the
 //! recorded stacks do not show. The libraries for C and C++ compile this file too (`crates/capi`).
 
+#[path = "recorded/rwlock.rs"]
+mod rwlock;
+
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ondeck_core::RawLock;
 use ondeck_core::ondeck::{Policy, RawCondvar, RawOndeck};
-use ondeck_core::{Hardware, Platform, StaticPlatform, Step, WaitEnd};
+use ondeck_core::{CoreCounters, Hardware, Platform, StaticPlatform, Step, WaitEnd};
 use ondeck_record::{OpaqueWait, bare};
+pub(crate) use rwlock::RwLock;
+#[allow(unused_imports, reason = "C has no upgradable readers")]
+pub(crate) use rwlock::read_upgradable;
 
 /// The platform that the locks run on.
 pub(crate) type Machine = RecordingPlatform;
@@ -147,11 +153,18 @@ fn tell_notification<P: Policy>(waiters: &RawCondvar<Machine, P>, is_all: bool) 
 #[cold]
 #[inline(never)]
 fn look<P: Policy>(lock: &RawOndeck<Machine, P>) {
-    let is_due = bare::is_due();
-    let is_ordered = ondeck_record::control::has_come();
-    if is_due || is_ordered || ondeck_record::is_on() && (lock.is_contended() || bare::remembers()) {
+    if let Some(is_due) = is_told(|| lock.is_contended()) {
         bare::within(|| bare::taken(address(lock), lock.n_releases(), is_due, lock.is_contended()));
     }
+}
+
+/// Counts an acquisition that did not wait. Whether it is due, if it is to be told.
+#[inline(always)]
+fn is_told(is_contended: impl FnOnce() -> bool) -> Option<bool> {
+    let is_due = bare::is_due();
+    let is_ordered = ondeck_record::control::has_come();
+    let is_told = is_due || is_ordered || ondeck_record::is_on() && (is_contended() || bare::remembers());
+    is_told.then_some(is_due)
 }
 
 #[cold]
@@ -278,6 +291,10 @@ impl Platform for RecordingPlatform {
             ondeck_record::rotated();
         }
     }
+}
+
+impl CoreCounters for RecordingPlatform {
+    ondeck_core::as_on_hardware! { counters }
 }
 
 impl StaticPlatform for RecordingPlatform {

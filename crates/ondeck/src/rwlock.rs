@@ -25,7 +25,7 @@ pub(crate) use unlocked::or_abort;
 /// One of the readers may be *upgradable*: it reads beside the others, and can become the writer without a gap in which
 /// another thread writes. [`upgradable_read`](RwLock::upgradable_read) makes it.
 ///
-/// The threads that want to write queue as for a [`Mutex`](crate::Mutex). `ondeck profile` does not record this lock.
+/// The threads that want to write queue as for a [`Mutex`](crate::Mutex).
 ///
 /// A lock that is mostly read has its readers count themselves by core, on Linux on x86-64. They then write nothing that
 /// others read, and two read twice as often as one. A writer ends that, which takes some microseconds; so it is done

@@ -1,11 +1,14 @@
 //! The operations of the locks in a build that records nothing: each calls the lock directly.
 
-use ondeck_core::Hardware;
 use ondeck_core::ondeck::{Policy, RawCondvar, RawOndeck};
+use ondeck_core::{Hardware, RawOndeckRwLock};
 use ondeck_core::{RawLock, RawTimedLock};
 
 /// The platform that the locks run on.
 pub(crate) type Machine = Hardware;
+
+/// The reader-writer lock without data.
+pub(crate) type RwLock = RawOndeckRwLock<Machine>;
 
 pub(crate) fn name(_address: u64, _length: u64, _name: &[u8]) {}
 
@@ -50,6 +53,14 @@ pub(crate) unsafe fn wait<P: Policy>(
 ) -> bool {
     // SAFETY: the caller's.
     unsafe { waiters.wait(lock, deadline_ns) }
+}
+
+#[inline(always)]
+#[allow(dead_code, reason = "C has no upgradable readers")]
+pub(crate) fn read_upgradable(lock: &RwLock) {
+    if !lock.try_read_upgradable() {
+        lock.read_upgradable();
+    }
 }
 
 #[inline(always)]

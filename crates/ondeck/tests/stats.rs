@@ -4,7 +4,7 @@
 #![cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 
 use ondeck::stats::{Histogram, LockStatistics, Snapshot, on_long_hold, snapshot, start_at_rate};
-use ondeck::{Condvar, Mutex};
+use ondeck::{Condvar, Mutex, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{scope, sleep};
@@ -80,6 +80,81 @@ fn who_gives_up_is_counted() {
     let lock = of("timeouts");
     assert_eq!((lock.waits.count(), lock.gave_up), (4, 4));
     assert!(lock.waits.sum >= Duration::from_millis(8));
+}
+
+/// Each wait, and each hold, of whichever kind.
+#[test]
+fn readers_and_writers_are_counted() {
+    const HELD: Duration = Duration::from_millis(10);
+    static LOCK: RwLock<u64> = RwLock::new(0);
+    start();
+    ondeck::name(&LOCK, "readers");
+    scope(|scope| {
+        let mut guard = LOCK.write();
+        *guard += 1;
+        (0..3).for_each(|_| drop(scope.spawn(|| *LOCK.read())));
+        wait_for_sleepers("readers", 3);
+        sleep(HELD);
+    });
+    let lock = of("readers");
+    assert_eq!((lock.waits.count(), lock.gave_up, lock.holds.count()), (3, 0, 4));
+    assert!(lock.waits.sum >= 3 * HELD && lock.longest_hold >= HELD, "{lock:?}");
+    scope(|scope| {
+        let guard = LOCK.read();
+        scope.spawn(|| *LOCK.write() += 1);
+        wait_for_sleepers("readers", 1);
+        drop(guard);
+    });
+    scope(|scope| {
+        let guard = LOCK.upgradable_read();
+        scope.spawn(|| assert!(LOCK.try_write_for(HELD).is_none() && LOCK.try_upgradable_read_for(HELD).is_none()));
+        while of("readers").gave_up < 2 {
+            sleep(HELD / 10);
+        }
+        drop(guard);
+    });
+    let lock = of("readers");
+    assert_eq!((lock.waits.count(), lock.gave_up, lock.holds.count()), (6, 2, 7));
+}
+
+/// Who goes on in another way ends one hold and begins another. That is a wait only if there is one.
+#[test]
+fn a_change_of_what_is_held_is_another_hold() {
+    static LOCK: RwLock<u64> = RwLock::new(0);
+    start();
+    ondeck::name(&LOCK, "changes");
+    let held = |n_holds, n_waits| {
+        let lock = of("changes");
+        assert_eq!((lock.holds.count(), lock.waits.count(), lock.waiting.len()), (n_holds, n_waits, 0), "{lock:?}");
+    };
+    drop(RwLockWriteGuard::downgrade(LOCK.write()));
+    held(2, 0);
+    let guard = RwLockWriteGuard::downgrade_to_upgradable(LOCK.write());
+    let guard = RwLockUpgradableReadGuard::try_upgrade(guard).unwrap();
+    let guard = RwLockUpgradableReadGuard::downgrade(RwLockWriteGuard::downgrade_to_upgradable(guard));
+    drop(guard);
+    held(6, 0);
+    // Another one reads for some time.
+    let outer = LOCK.upgradable_read();
+    scope(|scope| {
+        let reader = LOCK.read();
+        let upgrades = scope.spawn(move || {
+            let guard = RwLockUpgradableReadGuard::try_upgrade_for(LOCK.upgradable_read(), Duration::from_millis(2));
+            drop(RwLockUpgradableReadGuard::upgrade(guard.unwrap_err()));
+        });
+        drop(outer);
+        while of("changes").gave_up == 0 {
+            sleep(Duration::from_millis(1));
+        }
+        wait_for_sleepers("changes", 1);
+        drop(reader);
+        upgrades.join().unwrap();
+    });
+    let lock = of("changes");
+    // The one outside, the reader, and of the other: before and after it gave up, and as the writer.
+    assert_eq!((lock.holds.count(), lock.gave_up), (6 + 2 + 3, 1), "{lock:?}");
+    // It may have waited to read, too.
+    assert!((2..=3).contains(&lock.waits.count()), "{lock:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! | `holds` | what a thread remembers of its own holds, for the next two |
 //! | `rwlock` | locks with marks that many threads may have at once to read |
 //! | `order` | what a thread holds while it takes another lock, for `mutex`, `rwlock` and `bare` |
-//! | `bare` | locks that have no room for marks |
+//! | `bare` | locks that have no room for marks, with `bare/several` as `rwlock` |
 //! | `destroyed` | a lock that had a name is gone |
 //! | `opaque` | waits on what has no marks, and no holder that is known |
 //!

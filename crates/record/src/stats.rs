@@ -3,7 +3,7 @@
 //! [`start`] begins to count. [`snapshot`] gives what was counted until then, for each lock by its name, and
 //! [`Snapshot::prometheus`] writes that for Prometheus. [`on_long_hold`] tells of single holds that were long.
 //!
-//! - **Waits are exact.** Each wait for a mutex is counted and timed, from the first try that fails to the end. A wait on a
+//! - **Waits are exact.** Each wait for a mutex or a reader-writer lock is counted and timed, from the first try that fails to the end. A wait on a
 //!   condition variable is none, nor is the wait for the mutex at its end. Lost are a wait that is under way, or begins, at the moment
 //!   in which a recording of the program begins or ends.
 //! - **Holds are estimated.** One acquisition in a thousand is timed, and stands for a thousand. While an observer records the
@@ -66,7 +66,7 @@ pub fn snapshot() -> Snapshot {
 ///   to wait, or in which the holder got the lock, if that was later.
 ///
 /// A hold that is not timed, and for which nobody waits at its end, is not seen: also if others have waited for it, and given up.
-/// Nor is a hold that ends in a wait on a condition variable.
+/// Nor is a hold that ends in a wait on a condition variable, or as its thread goes on to read, or to write.
 ///
 /// The thread that has released the lock calls `tell`, after the release. It may use that lock, and others that the thread cannot
 /// hold at this moment: if it releases an inner lock, it still has the outer one. That includes the locks of an allocator, if these are

@@ -2,7 +2,7 @@
 
 use super::unlocked::or_abort;
 use crate::raw::{deadline_at, deadline_in};
-use ondeck_core::{Hardware, RawOndeckRwLock};
+use crate::recorded;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -28,9 +28,8 @@ use std::time::{Duration, Instant};
 /// unsafe { LOCK.unlock_shared() };
 /// assert!(!LOCK.is_locked());
 /// ```
-// The recorder knows mutexes only: this runs on the plain machine also in a build that records.
 #[repr(transparent)]
-pub struct RawRwLock(RawOndeckRwLock<Hardware>);
+pub struct RawRwLock(recorded::RwLock);
 
 impl RawRwLock {
     /// Makes a free lock.
@@ -40,7 +39,7 @@ impl RawRwLock {
     #[inline]
     #[must_use]
     pub const fn new() -> Self {
-        RawRwLock(RawOndeckRwLock::INIT)
+        RawRwLock(recorded::RwLock::INIT)
     }
 
     /// Returns whether a thread has the lock. Other threads may change that at any time.
@@ -395,9 +394,7 @@ impl RawRwLock {
     /// ```
     #[inline]
     pub fn lock_upgradable(&self) {
-        if !self.0.try_read_upgradable() {
-            self.0.read_upgradable();
-        }
+        recorded::read_upgradable(&self.0);
     }
 
     /// Acquires the lock for reading upgradably if no thread writes, waits to write, or reads upgradably. Never waits.

@@ -16,8 +16,12 @@
 //! The lock may be that of the program's allocator. So memory is asked for once, in [`prepare`], before the program starts;
 //! code that is loaded later is walked by frame pointers, and has no names.
 //!
+//! Locks that many may have at once are in [`several`].
+//!
 //! Locks that come to be at one address one after the other are one lock here, unless the first one had a name and was
 //! [destroyed](super::destroyed): else none says when it goes.
+
+pub mod several;
 
 use super::destroyed;
 use super::lock_order;
@@ -27,7 +31,7 @@ use super::wait::Wait;
 use crate::charging::{Marks, Tag};
 use crate::control;
 use crate::counts;
-use crate::layout::NONE;
+use crate::layout::{Lock, NONE};
 use crate::options::RecordOptions;
 use crate::store::locks::{self, near};
 use crate::store::{self, Recording, current};
@@ -270,46 +274,57 @@ pub fn remembers() -> bool {
 }
 
 /// Notes the order in which the lock at that address was acquired, by that stack.
-fn tell_order(recording: &Recording, address: u64, stack: u32) {
+fn tell_order(recording: &Recording, address: u64, stack: u32, is_shared: bool) {
     if let Some(lock) = marks(recording, address).and_then(|marks| marks.lock(recording, address)) {
-        lock_order::taken(recording, lock, stack, false);
+        lock_order::taken(recording, lock, stack, is_shared);
     }
 }
 
-/// The calling thread has acquired the lock at that address, without waiting; `is_due` as [`is_due`] has said.
-pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) {
+/// The recording of an acquisition that is looked at. If `was_free`, what the thread remembers of that lock is of holds that
+/// another one has ended.
+fn begin_hold(address: u64, is_due: bool, was_free: bool) -> Option<&'static Recording> {
     /// Acquisitions of a process that cannot record until it looks again whether it can.
     const AGAIN_AFTER: u32 = 10_000;
     let here = own();
     let recording = recording();
-    // Of a hold that another thread has ended.
-    here.holds.take(recording, address);
-    let Some(recording) = recording else {
-        if is_due {
-            here.holds.leave(AGAIN_AFTER);
+    while was_free && here.holds.take(recording, address).is_some() {}
+    match recording {
+        Some(recording) => {
+            here.again.set((0, 0));
+            recording.note_lock();
         }
-        return;
-    };
-    here.again.set((0, 0));
-    recording.note_lock();
+        None if is_due => here.holds.leave(AGAIN_AFTER),
+        None => {}
+    }
+    recording
+}
+
+/// The stack of an acquisition that is looked at. `None` if there is no room to count it.
+fn stack_of_hold(recording: &Recording, address: u64) -> Option<u32> {
+    // Its place is that where it is taken. Before the hold is timed.
+    let is_placed = || marks(recording, address).and_then(|marks| marks.number(recording, address)).is_some();
+    if counts::is_on() && !is_placed() {
+        return None;
+    }
+    Some(if lock_order::tells_order() { walk::stack(recording) } else { walk::stack_of_sample(recording) })
+}
+
+/// The calling thread has acquired the lock at that address, without waiting; `is_due` as [`is_due`] has said.
+pub fn taken(address: u64, turn: Option<u64>, is_due: bool, is_contended: bool) {
+    let Some(recording) = begin_hold(address, is_due, true) else { return };
     if is_contended {
         if let Some(marks) = find(address) {
             marks.found_bare(recording, address);
         }
     }
-    let is_timed = is_due && here.holds.count(recording);
+    let is_timed = is_due && own().holds.count(recording);
     if is_timed || lock_order::tells_order() {
-        // Its place is that where it is taken. Before the hold is timed.
-        let is_placed = || marks(recording, address).and_then(|marks| marks.number(recording, address)).is_some();
-        if counts::is_on() && !is_placed() {
-            return;
-        }
-        let stack = if lock_order::tells_order() { walk::stack(recording) } else { walk::stack_of_sample(recording) };
+        let Some(stack) = stack_of_hold(recording, address) else { return };
         if is_timed {
-            here.holds.remember(Hold::new(recording, address, known(turn), stack, true));
+            own().holds.remember(Hold::new(recording, address, known(turn), stack, true));
         }
         if lock_order::tells_order() {
-            tell_order(recording, address, stack);
+            tell_order(recording, address, stack, false);
         }
     }
 }
@@ -333,26 +348,41 @@ pub fn waited(wait: &Wait<'_>, has_it: bool, address: u64, turn: Option<u64>) {
     here.holds.take(Some(recording), address);
     let stack = here.holds.got(recording, wait.stack.get(), Hold::new(recording, address, known(turn), NONE, false));
     if lock_order::tells_order() {
-        tell_order(recording, address, stack);
+        tell_order(recording, address, stack, false);
     }
 }
 
 /// The calling thread is about to release the lock at that address, which is at that turn. What is to be done after that is
 /// in the answer; the lock may be gone by then.
 pub fn release(address: u64, turn: Option<u64>, is_contended: bool) -> Option<PendingRelease> {
+    let number = || {
+        let recording = current()?;
+        find(address).map(|marks| destroyed::known(recording, marks, address))
+    };
+    end_hold(address, known(turn), is_contended, number, |_, _, _| true)
+}
+
+/// The same of any lock. If its number is known, it is had alone; `is_charged` says whether what is asked for is this hold's.
+fn end_hold(
+    address: u64,
+    turn: u64,
+    is_contended: bool,
+    number: impl Fn() -> Option<u32>,
+    is_charged: impl Fn(Option<Hold>, &Lock, u64) -> bool,
+) -> Option<PendingRelease> {
     let recording = current();
     let hold = own().holds.take(recording, address);
     let recording = recording?;
     if lock_order::tells_order() {
-        let number = find(address).map_or(NONE, |marks| destroyed::known(recording, marks, address));
-        lock_order::released(recording, address, number);
+        lock_order::released(recording, address, number().unwrap_or(NONE));
     }
-    let hold = hold.filter(|hold| hold.is_of(known(turn)));
-    match hold {
-        Some(_) => marks(recording, address)?.release_bare(recording, address, hold, |_, _| true),
-        None if is_contended => find(address)?.release_bare(recording, address, None, |_, _| true),
+    let hold = hold.filter(|hold| hold.is_of(turn));
+    let marks = match hold {
+        Some(_) => marks(recording, address),
+        None if is_contended => find(address),
         None => None,
-    }
+    };
+    marks?.release_bare(recording, address, hold, |lock, now| is_charged(hold, lock, now))
 }
 
 #[cfg(test)]

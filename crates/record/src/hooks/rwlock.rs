@@ -58,8 +58,15 @@ fn ready() -> u32 {
     current().map_or(NONE, walk::stack)
 }
 
+/// Whether who reads that lock has had it for at least half of the time that is to be charged.
+pub(super) fn stayed(hold: Option<Hold>, lock: &Lock, now: u64) -> bool {
+    let since = lock.lasts_since.load(Relaxed);
+    // One that is not remembered began before anybody waited.
+    hold.is_none_or(|hold| 2 * between(hold.from, now) >= between(since, now))
+}
+
 /// Notes that many may have that lock.
-fn note(recording: &Recording, number: u32) {
+pub(super) fn note(recording: &Recording, number: u32) {
     let Some(lock) = locks::lock(recording, number) else { return };
     if lock.kind() & kind::SEVERAL == 0 {
         lock.kind.fetch_or(kind::SEVERAL as u16, Relaxed);
@@ -71,10 +78,20 @@ impl Marks {
     /// cannot be recorded.
     #[cold]
     pub fn wait_for_one_of_several(&self, address: u64, access: Access) -> Option<Wait<'_>> {
-        let recording = current()?;
+        self.begin_to_wait_for_one_of_several(current()?, address, access, true)
+    }
+
+    /// The same, by a thread that sleeps now or will tell if it does.
+    pub(super) fn begin_to_wait_for_one_of_several(
+        &self,
+        recording: &'static Recording,
+        address: u64,
+        access: Access,
+        sleeps_now: bool,
+    ) -> Option<Wait<'_>> {
         // Before anybody looks whether its charges are exact.
         note(recording, self.number(recording, address)?);
-        let mut wait = self.begin_to_wait(recording, address, true)?;
+        let mut wait = self.begin_to_wait(recording, address, sleeps_now)?;
         wait.flag = access.flag();
         Some(wait)
     }
@@ -137,12 +154,8 @@ impl Marks {
         if lock_order::tells_order() {
             lock_order::released(recording, address, NONE);
         }
-        // One that is not remembered began before anybody waited.
-        let stayed = |lock: &Lock, now: u64| {
-            let since = lock.lasts_since.load(Relaxed);
-            hold.is_none_or(|hold| 2 * between(hold.from, now) >= between(since, now))
-        };
-        let pending = self.release_bare(recording, address, hold, |lock, now| is_alone || stayed(lock, now))?;
+        let is_charged = |lock: &Lock, now: u64| is_alone || stayed(hold, lock, now);
+        let pending = self.release_bare(recording, address, hold, is_charged)?;
         Some(pending.with(Access::Reading))
     }
 
@@ -174,7 +187,7 @@ impl Wait<'_> {
 
 impl PendingRelease {
     /// Of a lock that many may have, held in that way.
-    fn with(mut self, access: Access) -> Self {
+    pub(super) fn with(mut self, access: Access) -> Self {
         if let Some(recording) = still(self.recording) {
             note(recording, self.number);
         }

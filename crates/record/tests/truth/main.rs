@@ -18,6 +18,7 @@ mod meanwhile;
 mod rarely;
 mod readers;
 mod scarce;
+mod several;
 #[cfg(feature = "stats")]
 mod statistics;
 mod surroundings;

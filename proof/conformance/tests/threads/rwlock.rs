@@ -149,6 +149,49 @@ fn readers_are_inside_together() {
 }
 
 /// A thread that waits to read upgradably has closed the lock against a writer, which then reads upgradably itself.
+/// Whoever waits, and for whomever.
+#[test]
+fn it_is_known_that_somebody_waits() {
+    type Act = unsafe fn(&Lock);
+    type Case = (fn(&Lock), Act, Act);
+    let upgrades: Act = |lock| {
+        lock.read_upgradable();
+        // SAFETY: acquired above.
+        unsafe { lock.upgrade() };
+        // SAFETY: the caller writes now.
+        unsafe { lock.release_write() };
+    };
+    let reserves: Act = |lock| {
+        lock.read_upgradable();
+        // SAFETY: acquired above.
+        unsafe { lock.release_upgradable() };
+    };
+    let cases: [Case; 5] = [
+        (Lock::write, Lock::release_write, reads),
+        (Lock::write, Lock::release_write, writes),
+        (Lock::read, Lock::release_read, writes),
+        (Lock::read, Lock::release_read, upgrades),
+        (Lock::read_upgradable, Lock::release_upgradable, reserves),
+    ];
+    for (acquire, release, wait) in cases {
+        within(PATIENCE, "it is seen", move || {
+            let lock = &Lock::new();
+            acquire(lock);
+            assert!(!lock.is_contended());
+            scope(|scope| {
+                // SAFETY: it owes nothing.
+                scope.spawn(move || unsafe { wait(lock) });
+                while !lock.is_contended() {
+                    Hardware::yield_now();
+                }
+                // SAFETY: acquired above.
+                unsafe { release(lock) };
+            });
+            assert!(!lock.is_contended() && lock.is_at_rest());
+        });
+    }
+}
+
 #[test]
 fn who_waits_to_reserve_holds_up_no_reader() {
     within(PATIENCE, "a reader beside two upgradable ones", || {

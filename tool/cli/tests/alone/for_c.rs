@@ -5,7 +5,7 @@
 use crate::alone;
 use crate::support::ondeck;
 use crate::support::programs::{built, compiled, library, recorded};
-use ondeck_profile::{Lock, Profile, busiest};
+use ondeck_profile::{Lock, LockKind, Profile, Site, busiest};
 
 const ROUNDS: f64 = 20.0;
 
@@ -41,7 +41,9 @@ fn ondecks_locks_in_cpp_are_recorded_as_pthreads_are() {
 
 fn judge(profile: &Profile, printed: &str, is_preloaded: bool) {
     let numbers: Vec<f64> = printed.split_whitespace().map(|number| number.parse().unwrap()).collect();
-    let [looked_up, look_up_ns, condition_waits, condition_ns] = numbers[..] else { panic!("{printed}") };
+    let [looked_up, look_up_ns, condition_waits, condition_ns, ref catalogue @ ..] = numbers[..] else {
+        panic!("{printed}")
+    };
     assert_eq!(profile.processes.len(), 1, "recorded by the library and by the program: {:?}", profile.processes);
     let function = |sites| busiest(profile, sites).map(|(name, _)| name);
     let cache = lock(profile, "cache");
@@ -61,4 +63,25 @@ fn judge(profile: &Profile, printed: &str, is_preloaded: bool) {
     assert_eq!([waits.as_deref(), notifies.as_deref()], [Some("consume"), Some("produce")]);
     assert_eq!(filled.waits, condition_waits);
     is_near("waited on the condition", filled.wait_ns, condition_ns);
+    judge_readers(profile, catalogue);
+}
+
+/// Who waits to write waits for who has gone on to read, too.
+fn judge_readers(profile: &Profile, waited: &[f64]) {
+    let catalogue = lock(profile, "catalogue");
+    assert_eq!(catalogue.kind, LockKind::RwLock);
+    let in_all = |sites: &[Site], function: &str, access: &str| -> f64 {
+        let has = |site: &&Site| {
+            let mut frames = profile.frames_of(site.stack);
+            frames.next().is_some_and(|frame| frame.function == access)
+                && frames.any(|frame| frame.function.starts_with(function))
+        };
+        sites.iter().filter(has).map(|site| site.ns).sum()
+    };
+    let wait_ns =
+        [("find", "(reading)"), ("add", "(writing)")].map(|(name, how)| in_all(&catalogue.waiters, name, how));
+    is_near("waited for the catalogue", catalogue.wait_ns, waited.iter().sum());
+    wait_ns.iter().zip(waited).for_each(|(found, expected)| is_near("waited to read, or to write", *found, *expected));
+    let held = ["(reading)", "(writing)"].map(|how| in_all(&catalogue.holders, "reindex", how));
+    assert!(held.iter().all(|ns| *ns > 0.2 * catalogue.wait_ns), "{held:?} of {}", catalogue.wait_ns);
 }

@@ -150,6 +150,33 @@ fn a_rust_programs_own_mutexes_tell_their_order() {
     }
 }
 
+/// Who reads waits for a writer that waits, and so for other readers, unless it reads recursively.
+#[test]
+fn a_rust_programs_own_reader_writer_locks_tell_their_order() {
+    let program = recording_example("ondeck", "lock_order");
+    for (case, expected) in [
+        ("read_and_write", &["CACHE", "ROUTES"][..]),
+        ("try_write", &[]),
+        ("reads", &["HOSTS", "ROUTES"]),
+        ("reads_recursively", &[]),
+        ("read_again", &["ROUTES"]),
+        ("read_again_recursively", &[]),
+        ("upgradable", &["CACHE", "ROUTES"]),
+        ("upgradable_recursively", &[]),
+        ("upgraded", &["CACHE", "ROUTES"]),
+        ("downgraded", &[]),
+        ("changes", &[]),
+    ] {
+        let profile = in_order("glibc", &program, case);
+        let found = told(&profile);
+        let mut names = found.first().map_or(Vec::new(), |(names, _)| names.clone());
+        names.sort_unstable();
+        let is_expected = |(name, end): (&&str, &&str)| name.ends_with(end);
+        let are_expected = names.len() == expected.len() && names.iter().zip(expected).all(is_expected);
+        assert!(are_expected && found.len() <= 1, "{case}: {expected:?} and not {:?}", profile.order);
+    }
+}
+
 /// A mutex of Rust does not tell when it is gone.
 #[test]
 fn a_later_lock_at_the_same_address_is_not_told_as_the_same_one() {

@@ -1,9 +1,9 @@
-//! `ondeck profile` with a program whose own mutexes record: what it says of a run is what the program has measured itself.
+//! `ondeck profile` with a program whose own locks record: what it says of a run is what the program has measured itself.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::support::programs::{library, recording_example};
+use crate::support::programs::{library, recorded, recording_example};
 use crate::support::{Scratch, done};
-use ondeck_profile::{Lock, Profile, Site, json};
+use ondeck_profile::{Lock, LockKind, Profile, Site, json};
 
 const ROUNDS: f64 = 10.0;
 
@@ -83,4 +83,47 @@ fn a_program_with_ondecks_mutexes_tells_who_waits_for_whom() {
     }
     let memory = lock(&profile, "MEMORY");
     assert!(memory.acquisitions >= ROUNDS, "the allocator's lock: {}", memory.acquisitions);
+}
+
+/// A function that has a lock, to read or to write.
+fn had_by(profile: &Profile, sites: &[Site], function: &str, access: &str) -> f64 {
+    let starts = |site: &&Site| profile.frames_of(site.stack).next().is_some_and(|frame| frame.function == access);
+    let sites: Vec<Site> = sites.iter().filter(starts).copied().collect();
+    ns_in(profile, &sites, &format!("readers::{function}"))
+}
+
+#[test]
+fn a_program_with_ondecks_reader_writer_locks_tells_who_reads_and_who_writes() {
+    const READS: &str = "(reading)";
+    const WRITES: &str = "(writing)";
+    // Who waits for what, and which part of that is charged to whom.
+    let expected = [
+        ("TABLE", READS, &[("rebuild", WRITES, 1.0)][..]),
+        ("INDEX", WRITES, &[("scan", READS, 1.0)]),
+        ("USERS", WRITES, &[("export", READS, 1.0)]),
+        ("SESSIONS", READS, &[("renew", READS, 1.0)]),
+        ("CONFIG", WRITES, &[("reload", WRITES, 0.5), ("check", READS, 0.5)]),
+        ("JOURNAL", READS, &[("append", WRITES, 1.0)]),
+    ];
+    let program = recording_example("ondeck", "readers");
+    // Where most holds are no samples, it is for those who wait that they are looked at.
+    for rate in ["1", "1000"] {
+        let (profile, run) = recorded(&["--rate", rate], &[&program]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_eq!(run.stdout.lines().count(), expected.len(), "{}", run.stdout);
+        for (line, (name, access, holders)) in run.stdout.lines().zip(expected) {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [n_waits, wait_ns] = [2, 3].map(|word| words[word].parse::<f64>().unwrap());
+            let lock = lock(&profile, name);
+            assert_eq!((words[0], lock.kind, lock.waits), (name, LockKind::RwLock, n_waits));
+            is_near(line, had_by(&profile, &lock.waiters, words[1], access), wait_ns);
+            is_near(line, lock.wait_ns, wait_ns);
+            let charged = lock.wait_ns - lock.handing_on_ns;
+            assert!(charged > 0.6 * wait_ns, "{name}: {}", run.stderr);
+            for (function, access, part) in holders {
+                let by_it = had_by(&profile, &lock.holders, function, access);
+                assert!((by_it / charged - part).abs() < 0.15, "{name}, {function}: {by_it} of {charged}");
+            }
+        }
+    }
 }
