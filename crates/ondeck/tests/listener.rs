@@ -5,6 +5,7 @@
 
 use ondeck::stats::{LongHold, on_long_hold, start_at_rate};
 use ondeck::{Condvar, MappedMutexGuard, Monitor, MonitorGuard, Mutex, MutexGuard};
+use ondeck::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -297,4 +298,25 @@ fn a_listener_may_lock_unlock_and_wait_and_is_not_told_of_that() {
     });
     let (values, _) = told(|_| {}, || (*LOCK.lock(), *OTHER.lock()));
     assert_eq!((n, values), (2, (2, 2)));
+}
+
+/// It is told after each release, and not while the thread goes on to read, or to write.
+#[test]
+fn who_reads_or_writes_has_the_lock_until_it_is_released() {
+    let ((), n_told) = told(panics, || {
+        let lock = RwLock::new(0);
+        let is_free = || !is_shut_out(|| lock.try_write().is_some());
+        drop(lock.read());
+        *lock.write() += 1;
+        assert_eq!((N_TOLD.load(SeqCst), is_free()), (2, true));
+        let guard = RwLockWriteGuard::downgrade(lock.write());
+        assert!(is_shut_out(|| lock.try_write().is_some()) && N_TOLD.load(SeqCst) == 3);
+        drop(guard);
+        let guard = RwLockUpgradableReadGuard::upgrade(lock.upgradable_read());
+        assert!(is_shut_out(|| lock.try_read().is_some()) && N_TOLD.load(SeqCst) == 4);
+        drop(guard);
+        assert!(is_free());
+    });
+    // Those of the two threads that have found it free are among them.
+    assert_eq!(n_told, 6);
 }
