@@ -218,12 +218,14 @@ private:
 };
 
 // A lock for many readers or one writer. Meets the requirements of SharedLockable and Lockable: use it with
-// std::shared_lock and std::unique_lock. ondeck.h says how readers and writers take turns.
+// std::shared_lock and std::unique_lock. ondeck.h says how readers and writers take turns. The destructor gives back what
+// the lock has on each core. Threads that use a static lock after that are not harmed.
 class shared_mutex {
 public:
     using native_handle_type = ondeck_rwlock_t*;
 
     constexpr shared_mutex() noexcept = default;
+    ~shared_mutex() { ondeck_rwlock_destroy(&lock_); }
     shared_mutex(const shared_mutex&) = delete;
     shared_mutex& operator=(const shared_mutex&) = delete;
 

@@ -62,8 +62,8 @@ extern "C" fn ondeck_rwlock_destroy(lock: &RwLock) -> c_int {
     if !lock.0.is_at_rest() {
         return EBUSY;
     }
-    // SAFETY: the caller destroys it.
-    unsafe { lock.0.retire() };
+    // Not `retire`: threads may go on using a static object of C++ after its destructor.
+    lock.0.compact();
     destroyed((&raw const *lock) as u64);
     OK
 }
