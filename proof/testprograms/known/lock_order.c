@@ -1,4 +1,5 @@
-// Locks that are taken in some order, by threads that run one after the other: nothing ever waits. The argument says which.
+// Locks that are taken in some order, by threads that run one after the other: nothing ever waits. The argument is a case, or
+// `all` of those that end soon; each case has its own locks.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -8,9 +9,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER, c = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;
-static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+struct locks {
+  // What comes first has the name of the whole.
+  int before;
+  pthread_mutex_t a, b, c, outer;
+  // `turns` lets no reader in while a writer waits.
+  pthread_rwlock_t table, turns;
+};
+
+// Those of the case that runs.
+static struct locks *its;
 static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 
 typedef pthread_mutex_t Lock;
@@ -23,10 +31,10 @@ __attribute__((noinline)) static void both(Lock *first, Lock *second) {
   pthread_mutex_unlock(second);
 }
 
-__attribute__((noinline)) static void a_then_b(void) { both(&a, &b); }
-__attribute__((noinline)) static void b_then_a(void) { both(&b, &a); }
-__attribute__((noinline)) static void b_then_c(void) { both(&b, &c); }
-__attribute__((noinline)) static void c_then_a(void) { both(&c, &a); }
+__attribute__((noinline)) static void a_then_b(void) { both(&its->a, &its->b); }
+__attribute__((noinline)) static void b_then_a(void) { both(&its->b, &its->a); }
+__attribute__((noinline)) static void b_then_c(void) { both(&its->b, &its->c); }
+__attribute__((noinline)) static void c_then_a(void) { both(&its->c, &its->a); }
 
 static void *run(void *act) {
   ((void (*)(void))act)();
@@ -40,31 +48,31 @@ static void in_thread(void (*act)(void)) {
 }
 
 static void outer_a_then_b(void) {
-  pthread_mutex_lock(&outer);
+  pthread_mutex_lock(&its->outer);
   a_then_b();
-  pthread_mutex_unlock(&outer);
+  pthread_mutex_unlock(&its->outer);
 }
 
 static void outer_b_then_a(void) {
-  pthread_mutex_lock(&outer);
+  pthread_mutex_lock(&its->outer);
   b_then_a();
-  pthread_mutex_unlock(&outer);
+  pthread_mutex_unlock(&its->outer);
 }
 
 static void b_tries_a(void) {
-  pthread_mutex_lock(&b);
-  if (pthread_mutex_trylock(&a) == 0) pthread_mutex_unlock(&a);
+  pthread_mutex_lock(&its->b);
+  if (pthread_mutex_trylock(&its->a) == 0) pthread_mutex_unlock(&its->a);
   struct timespec at = {.tv_sec = time(NULL) + 100};
-  if (pthread_mutex_timedlock(&a, &at) == 0) pthread_mutex_unlock(&a);
-  pthread_mutex_unlock(&b);
+  if (pthread_mutex_timedlock(&its->a, &at) == 0) pthread_mutex_unlock(&its->a);
+  pthread_mutex_unlock(&its->b);
 }
 
 // What was taken by a try is held.
 static void tried_b_then_a(void) {
-  if (pthread_mutex_trylock(&b) == 0) {
-    pthread_mutex_lock(&a);
-    pthread_mutex_unlock(&a);
-    pthread_mutex_unlock(&b);
+  if (pthread_mutex_trylock(&its->b) == 0) {
+    pthread_mutex_lock(&its->a);
+    pthread_mutex_unlock(&its->a);
+    pthread_mutex_unlock(&its->b);
   }
 }
 
@@ -101,10 +109,10 @@ static void recursive(void) {
   pthread_mutex_init(&both_times, &type);
   for (int at = 0; at < 2; at++) {
     pthread_mutex_lock(&both_times);
-    pthread_mutex_lock(&a);
+    pthread_mutex_lock(&its->a);
     pthread_mutex_lock(&both_times);
     pthread_mutex_unlock(&both_times);
-    pthread_mutex_unlock(&a);
+    pthread_mutex_unlock(&its->a);
     pthread_mutex_unlock(&both_times);
   }
 }
@@ -118,69 +126,66 @@ static void wait_a_moment(Lock *mutex) {
 
 // While it waits with b it has a only; then it takes b again.
 static void waits_with_b_having_a(void) {
-  pthread_mutex_lock(&a);
-  pthread_mutex_lock(&b);
-  wait_a_moment(&b);
-  pthread_mutex_unlock(&b);
-  pthread_mutex_unlock(&a);
+  pthread_mutex_lock(&its->a);
+  pthread_mutex_lock(&its->b);
+  wait_a_moment(&its->b);
+  pthread_mutex_unlock(&its->b);
+  pthread_mutex_unlock(&its->a);
 }
 
 // It takes a again while it has b.
 static void waits_with_a_having_b(void) {
-  pthread_mutex_lock(&a);
-  pthread_mutex_lock(&b);
-  wait_a_moment(&a);
-  pthread_mutex_unlock(&a);
-  pthread_mutex_unlock(&b);
+  pthread_mutex_lock(&its->a);
+  pthread_mutex_lock(&its->b);
+  wait_a_moment(&its->a);
+  pthread_mutex_unlock(&its->a);
+  pthread_mutex_unlock(&its->b);
 }
 
-static void release_b(void) { pthread_mutex_unlock(&b); }
+static void release_b(void) { pthread_mutex_unlock(&its->b); }
 
 // Another thread releases b: this one has it no more.
 static void b_is_released_elsewhere_then_a(void) {
-  pthread_mutex_lock(&b);
+  pthread_mutex_lock(&its->b);
   in_thread(release_b);
-  pthread_mutex_lock(&a);
-  pthread_mutex_unlock(&a);
+  pthread_mutex_lock(&its->a);
+  pthread_mutex_unlock(&its->a);
 }
 
 static void read_then_a(void) {
-  pthread_rwlock_rdlock(&table);
-  pthread_rwlock_rdlock(&table);
-  pthread_rwlock_unlock(&table);
-  pthread_mutex_lock(&a);
-  pthread_mutex_unlock(&a);
-  pthread_rwlock_unlock(&table);
+  pthread_rwlock_rdlock(&its->table);
+  pthread_rwlock_rdlock(&its->table);
+  pthread_rwlock_unlock(&its->table);
+  pthread_mutex_lock(&its->a);
+  pthread_mutex_unlock(&its->a);
+  pthread_rwlock_unlock(&its->table);
 }
 
 static void read_after_all(void) {
   read_then_a();
-  pthread_mutex_lock(&a);
-  pthread_mutex_unlock(&a);
+  pthread_mutex_lock(&its->a);
+  pthread_mutex_unlock(&its->a);
 }
 
 static void a_then_write(void) {
-  pthread_mutex_lock(&a);
-  pthread_rwlock_wrlock(&table);
-  pthread_rwlock_unlock(&table);
-  pthread_mutex_unlock(&a);
+  pthread_mutex_lock(&its->a);
+  pthread_rwlock_wrlock(&its->table);
+  pthread_rwlock_unlock(&its->table);
+  pthread_mutex_unlock(&its->a);
 }
 
 // Readers do not keep each other out, so they are no outer lock.
 static void read_a_then_b(void) {
-  pthread_rwlock_rdlock(&table);
+  pthread_rwlock_rdlock(&its->table);
   a_then_b();
-  pthread_rwlock_unlock(&table);
+  pthread_rwlock_unlock(&its->table);
 }
 
 static void read_b_then_a(void) {
-  pthread_rwlock_rdlock(&table);
+  pthread_rwlock_rdlock(&its->table);
   b_then_a();
-  pthread_rwlock_unlock(&table);
+  pthread_rwlock_unlock(&its->table);
 }
-
-// It lets no reader in while a writer waits.
-static pthread_rwlock_t turns = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
 static void reads_again(pthread_rwlock_t *lock) {
   pthread_rwlock_rdlock(lock);
@@ -189,28 +194,28 @@ static void reads_again(pthread_rwlock_t *lock) {
   pthread_rwlock_unlock(lock);
 }
 
-static void read_again(void) { reads_again(&table); }
-static void read_turns_again(void) { reads_again(&turns); }
+static void read_again(void) { reads_again(&its->table); }
+static void read_turns_again(void) { reads_again(&its->turns); }
 
 // As no writer comes in between, nobody waits for ever.
 static void read_turns_again_below_a(void) {
-  pthread_mutex_lock(&a);
-  reads_again(&turns);
-  pthread_mutex_unlock(&a);
+  pthread_mutex_lock(&its->a);
+  reads_again(&its->turns);
+  pthread_mutex_unlock(&its->a);
 }
 
 static void read_turns_then_a(void) {
-  pthread_rwlock_rdlock(&turns);
-  pthread_mutex_lock(&a);
-  pthread_mutex_unlock(&a);
-  pthread_rwlock_unlock(&turns);
+  pthread_rwlock_rdlock(&its->turns);
+  pthread_mutex_lock(&its->a);
+  pthread_mutex_unlock(&its->a);
+  pthread_rwlock_unlock(&its->turns);
 }
 
 static void a_then_read_turns(void) {
-  pthread_mutex_lock(&a);
-  pthread_rwlock_rdlock(&turns);
-  pthread_rwlock_unlock(&turns);
-  pthread_mutex_unlock(&a);
+  pthread_mutex_lock(&its->a);
+  pthread_rwlock_rdlock(&its->turns);
+  pthread_rwlock_unlock(&its->turns);
+  pthread_mutex_unlock(&its->a);
 }
 
 __attribute__((noinline)) static Lock *new_file(void) {
@@ -260,6 +265,36 @@ static void short_lived(void) {
   }
 }
 
+#define CASES(DO)                                                                      \
+  DO(one_order, a_then_b, b_then_c, a_then_b)                                          \
+  DO(pair, a_then_b, b_then_a)                                                         \
+  DO(circle, a_then_b, b_then_c, c_then_a)                                             \
+  DO(outer, outer_a_then_b, outer_b_then_a)                                            \
+  DO(half_outer, outer_a_then_b, outer_b_then_a, b_then_a)                             \
+  DO(try, a_then_b, b_tries_a)                                                         \
+  DO(tried, a_then_b, tried_b_then_a)                                                  \
+  DO(addresses, addresses)                                                             \
+  DO(again, again)                                                                     \
+  DO(recursive, recursive)                                                             \
+  DO(condition, waits_with_b_having_a)                                                 \
+  DO(condition_inverted, waits_with_a_having_b)                                        \
+  DO(elsewhere, a_then_b, b_is_released_elsewhere_then_a)                              \
+  DO(readers, read_after_all, read_then_a)                                             \
+  DO(readers_inverted, read_then_a, a_then_write)                                      \
+  DO(reading_outer, read_a_then_b, read_b_then_a)                                      \
+  DO(read_again, read_again)                                                           \
+  DO(read_turns_again, read_turns_again)                                               \
+  DO(read_turns_again_below, read_turns_again_below_a)                                 \
+  DO(readers_after_writers, read_turns_then_a, a_then_read_turns)                      \
+  DO(deep, deep, b_then_a)
+#define ALONE(DO)              \
+  DO(kinds, kinds)             \
+  DO(philosophers, philosophers) \
+  DO(short_lived, a_then_b, short_lived, b_then_a)
+
+#define LOCKS(name, ...) static struct locks of_##name = {.turns = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP};
+CASES(LOCKS) ALONE(LOCKS)
+
 int main(int n, char **words) {
   const char *what = n > 1 ? words[1] : "pair";
   int is_first = 1;
@@ -268,35 +303,16 @@ int main(int n, char **words) {
   snapshots = n > 2 ? words[2] : "";
   for (double ms = 0; is_first || ms < until; ms += 1, is_first = 0) {
     if (!is_first) usleep(1000);
-#define CASE(name, ...) \
-  if (strcmp(what, #name) == 0) { \
+#define RUN(is_it, name, ...) \
+  if (is_it || strcmp(what, #name) == 0) { \
     void (*acts[])(void) = {__VA_ARGS__}; \
+    its = &of_##name; \
     for (unsigned at = 0; at < sizeof acts / sizeof acts[0]; at++) in_thread(acts[at]); \
   }
-    CASE(one_order, a_then_b, b_then_c, a_then_b)
-    CASE(pair, a_then_b, b_then_a)
-    CASE(circle, a_then_b, b_then_c, c_then_a)
-    CASE(outer, outer_a_then_b, outer_b_then_a)
-    CASE(half_outer, outer_a_then_b, outer_b_then_a, b_then_a)
-    CASE(try, a_then_b, b_tries_a)
-    CASE(tried, a_then_b, tried_b_then_a)
-    CASE(addresses, addresses)
-    CASE(philosophers, philosophers)
-    CASE(again, again)
-    CASE(recursive, recursive)
-    CASE(condition, waits_with_b_having_a)
-    CASE(condition_inverted, waits_with_a_having_b)
-    CASE(elsewhere, a_then_b, b_is_released_elsewhere_then_a)
-    CASE(readers, read_after_all, read_then_a)
-    CASE(readers_inverted, read_then_a, a_then_write)
-    CASE(reading_outer, read_a_then_b, read_b_then_a)
-    CASE(kinds, kinds)
-    CASE(read_again, read_again)
-    CASE(read_turns_again, read_turns_again)
-    CASE(read_turns_again_below, read_turns_again_below_a)
-    CASE(readers_after_writers, read_turns_then_a, a_then_read_turns)
-    CASE(deep, deep, b_then_a)
-    CASE(short_lived, a_then_b, short_lived, b_then_a)
+#define RUN_OF_ALL(...) RUN(strcmp(what, "all") == 0, __VA_ARGS__)
+#define RUN_ALONE(...) RUN(0, __VA_ARGS__)
+    CASES(RUN_OF_ALL)
+    ALONE(RUN_ALONE)
   }
   return 0;
 }

@@ -1,51 +1,55 @@
-// Locks of the C++ library that are taken in some order. The argument says how.
-#include <cstring>
+// Locks of the C++ library that are taken in some order: cases one after the other, each with its own locks.
 #include <mutex>
 #include <thread>
 
-static std::mutex cache, table;
+struct Locks {
+  // What comes first has the name of the whole.
+  int before;
+  std::mutex cache, table, outer, around;
+};
+
+// Those of the case that runs.
+static Locks *its;
 
 __attribute__((noinline)) static void put() {
-  std::lock_guard<std::mutex> outer(cache);
-  std::lock_guard<std::mutex> inner(table);
+  std::lock_guard<std::mutex> outer(its->cache);
+  std::lock_guard<std::mutex> inner(its->table);
 }
 
 __attribute__((noinline)) static void drop() {
-  std::lock_guard<std::mutex> outer(table);
-  std::lock_guard<std::mutex> inner(cache);
+  std::lock_guard<std::mutex> outer(its->table);
+  std::lock_guard<std::mutex> inner(its->cache);
 }
 
 // Both at once: one is locked, the other one tried, and the other way round.
-static void put_scoped() { std::scoped_lock both(cache, table); }
-static void drop_scoped() { std::scoped_lock both(table, cache); }
+static void put_scoped() { std::scoped_lock both(its->cache, its->table); }
+static void drop_scoped() { std::scoped_lock both(its->table, its->cache); }
 
 // Both at once, below another lock: any of the two may be waited for meanwhile.
-static std::mutex outer;
 static void put_below() {
-  std::lock_guard<std::mutex> all(outer);
-  std::scoped_lock both(cache, table);
+  std::lock_guard<std::mutex> all(its->outer);
+  std::scoped_lock both(its->cache, its->table);
 }
 static void drop_below() {
-  std::lock_guard<std::mutex> one(table);
-  std::lock_guard<std::mutex> all(outer);
+  std::lock_guard<std::mutex> one(its->table);
+  std::lock_guard<std::mutex> all(its->outer);
 }
 
 // The same, and a lock that keeps the two threads apart.
-static std::mutex around;
 static void put_within() {
-  std::lock_guard<std::mutex> first(around);
+  std::lock_guard<std::mutex> first(its->around);
   put_below();
 }
 static void drop_within() {
-  std::lock_guard<std::mutex> first(around);
+  std::lock_guard<std::mutex> first(its->around);
   drop_below();
 }
 
 // The program's own try, which waits for nothing.
 static void put_trying() {
-  std::lock_guard<std::mutex> all(outer);
-  std::lock_guard<std::mutex> one(cache);
-  if (table.try_lock()) table.unlock();
+  std::lock_guard<std::mutex> all(its->outer);
+  std::lock_guard<std::mutex> one(its->cache);
+  if (its->table.try_lock()) its->table.unlock();
 }
 
 struct Entry {
@@ -65,22 +69,20 @@ static void make_again() {
   }
 }
 
-int main(int, char **words) {
-  if (std::strcmp(words[1], "again") == 0) {
-    std::thread(make_again).join();
-    return 0;
-  }
-  struct Case {
-    const char *name;
+static Locks guards, scoped, below, within, trying;
+
+int main() {
+  std::thread(make_again).join();
+  const struct {
+    Locks &locks;
     void (*puts)(), (*drops)();
-  };
-  const Case cases[] = {{"guards", put, drop},
-                        {"scoped", put_scoped, drop_scoped},
-                        {"below", put_below, drop_below},
-                        {"within", put_within, drop_within},
-                        {"trying", put_trying, drop_below}};
-  for (const Case &one : cases) {
-    if (std::strcmp(words[1], one.name) != 0) continue;
+  } cases[] = {{guards, put, drop},
+               {scoped, put_scoped, drop_scoped},
+               {below, put_below, drop_below},
+               {within, put_within, drop_within},
+               {trying, put_trying, drop_below}};
+  for (const auto &one : cases) {
+    its = &one.locks;
     for (int round = 0; round < 3; round++) {
       std::thread(one.puts).join();
       std::thread(one.drops).join();
