@@ -4,16 +4,10 @@
 
 static mtx_t plain, timed, recursive;
 static cnd_t condition;
-static int is_ready, must_hold;
+static int is_ready;
 static struct known *known_plain, *known_timed, *known_recursive, *known_condition;
 
-APART static void *waits_for_the_plain(void *id)
-{
-    comes(id);
-    TAKE(known_plain, mtx_lock(&plain));
-    GIVE(known_plain, mtx_unlock(&plain));
-    return NULL;
-}
+WAITS_BY(waits_for_the_plain, known_plain, mtx_lock(&plain), mtx_unlock(&plain), 0)
 
 APART static void *waits_for_the_timed(void *id)
 {
@@ -38,17 +32,9 @@ APART static void *waits_for_the_recursive(void *id)
     return NULL;
 }
 
-APART static void holds(mtx_t *mutex, struct known *known, void *(*waits)(void *))
+APART static void holds_one(mtx_t *mutex, struct known *known, void *(*waits)(void *))
 {
-    pthread_t thread;
-    int id;
-    TAKE(known, mtx_lock(mutex));
-    start_waiters(&thread, &id, 1, waits);
-    while (__atomic_load_n(&must_hold, __ATOMIC_ACQUIRE))
-        sleep_ns(MS / 10);
-    sleep_ns(30 * MS);
-    GIVE(known, mtx_unlock(mutex));
-    join_all(&thread, 1);
+    HOLD(known, mtx_lock(mutex), mtx_unlock(mutex), waits, 1, 30 * MS);
 }
 
 APART static void *waits_for_news(void *id)
@@ -90,10 +76,10 @@ int main(int n, char **arguments)
     known_recursive = KNOWN_MUTEX("recursive", &recursive);
     known_condition = KNOWN_CONDITION("condition", &condition);
     for (int round = 0; round < 2; round++) {
-        holds(&plain, known_plain, waits_for_the_plain);
+        holds_one(&plain, known_plain, waits_for_the_plain);
         must_hold = 1;
-        holds(&timed, known_timed, waits_for_the_timed);
-        holds(&recursive, known_recursive, waits_for_the_recursive);
+        holds_one(&timed, known_timed, waits_for_the_timed);
+        holds_one(&recursive, known_recursive, waits_for_the_recursive);
         tells_news();
     }
     known_write(arguments[1], "exit");

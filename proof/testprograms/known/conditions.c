@@ -81,22 +81,8 @@ APART static void *holds_and_waits(void *argument)
 }
 
 // Gets it when that wait begins, and is done before it ends; a third waits meanwhile.
-APART static void *holds_between(void *id)
-{
-    comes(id);
-    LOCK(known_mutex);
-    sleep_ns(15 * MS);
-    UNLOCK(known_mutex);
-    return NULL;
-}
-
-APART static void *waits_twice(void *id)
-{
-    comes(id);
-    LOCK(known_mutex);
-    UNLOCK(known_mutex);
-    return NULL;
-}
+WAITS(holds_between, known_mutex, 15 * MS)
+WAITS(waits_twice, known_mutex, 0)
 
 static void share_while_one_waits(void)
 {

@@ -7,7 +7,6 @@ static pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t tried = PTHREAD_MUTEX_INITIALIZER, timed = PTHREAD_MUTEX_INITIALIZER;
 static struct known *known_recursive, *known_checked, *known_adaptive, *known_tried, *known_timed;
-static int must_hold;
 
 APART static void *enters_again_and_again(void *id)
 {
@@ -32,13 +31,7 @@ APART static void *is_refused(void *id)
     return NULL;
 }
 
-APART static void *waits_for_the_adaptive(void *id)
-{
-    comes(id);
-    LOCK(known_adaptive);
-    UNLOCK(known_adaptive);
-    return NULL;
-}
+WAITS(waits_for_the_adaptive, known_adaptive, 0)
 
 APART static void *tries_in_vain(void *id)
 {
@@ -71,19 +64,6 @@ APART static void *gives_up(void *id)
     return NULL;
 }
 
-APART static void holds(struct known *lock, void *(*waits)(void *), int64_t ns)
-{
-    pthread_t thread;
-    int id;
-    LOCK(lock);
-    start_waiters(&thread, &id, 1, waits);
-    while (__atomic_load_n(&must_hold, __ATOMIC_ACQUIRE))
-        sleep_ns(MS / 10);
-    sleep_ns(ns);
-    UNLOCK(lock);
-    join_all(&thread, 1);
-}
-
 APART static void holds_twice(void)
 {
     pthread_t thread;
@@ -112,12 +92,12 @@ int main(int n, char **arguments)
     for (int round = 0; round < 3; round++) {
         holds_twice();
         enters_again_and_again(&unused);
-        holds(known_checked, is_refused, 20 * MS);
-        holds(known_adaptive, waits_for_the_adaptive, 20 * MS);
-        holds(known_tried, tries_in_vain, 10 * MS);
+        holds(known_checked, is_refused, 1, 20 * MS);
+        holds(known_adaptive, waits_for_the_adaptive, 1, 20 * MS);
+        holds(known_tried, tries_in_vain, 1, 10 * MS);
         tries_with_success();
         must_hold = 1;
-        holds(known_timed, gives_up, 20 * MS);
+        holds(known_timed, gives_up, 1, 20 * MS);
     }
     known_write(arguments[1], "exit");
     return 0;

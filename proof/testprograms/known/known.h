@@ -125,22 +125,23 @@ UNUSED static void known_gives(struct known *what)
     record->until = known_now();
 }
 
-// TAKE(lock, call): the call acquires the lock. GIVE(lock, call): it releases it. With AS, for functions whose whole name is
-// not __func__. TAKE is on one line, which is the line of the call.
-#define TAKE_AS(what, function, call)                                                                                  \
+// TAKE(lock, call): the call acquires the lock. GIVE(lock, call): it releases it. TAKE is on one line, which is the line of the
+// call.
+#define TAKE(what, call)                                                                                               \
     do {                                                                                                               \
         int64_t take_want = known_now();                                                                               \
         OK(call);                                                                                                      \
-        known_took(what, TOOK, take_want, function, __LINE__);                                                         \
+        known_took(what, TOOK, take_want, __func__, __LINE__);                                                         \
     } while (0)
-#define TAKE(what, call) TAKE_AS(what, __func__, call)
 #define GIVE(what, call)                                                                                               \
     do {                                                                                                               \
         known_gives(what);                                                                                             \
         OK(call);                                                                                                      \
     } while (0)
-#define LOCK(what) TAKE(what, pthread_mutex_lock((pthread_mutex_t *)(what)->address))
-#define UNLOCK(what) GIVE(what, pthread_mutex_unlock((pthread_mutex_t *)(what)->address))
+#define TAKE_MUTEX(what) pthread_mutex_lock((pthread_mutex_t *)(what)->address)
+#define GIVE_MUTEX(what) pthread_mutex_unlock((pthread_mutex_t *)(what)->address)
+#define LOCK(what) TAKE(what, TAKE_MUTEX(what))
+#define UNLOCK(what) GIVE(what, GIVE_MUTEX(what))
 
 // The call waits for the lock and gives up, with this code.
 #define GIVE_UP(what, call, code)                                                                                      \
@@ -186,6 +187,41 @@ UNUSED static void join_all(const pthread_t *threads, int n)
 {
     for (int i = 0; i < n; i++)
         join_soon(threads[i], "a waiter");
+}
+
+// A thread's function that waits for the lock, and then has it for so long.
+#define WAITS_BY(name, lock, take, give, ns)                                                                           \
+    APART static void *name(void *id)                                                                                  \
+    {                                                                                                                  \
+        comes((int *)id);                                                                                              \
+        TAKE(lock, take);                                                                                              \
+        if ((ns) > 0)                                                                                                  \
+            sleep_ns(ns);                                                                                              \
+        GIVE(lock, give);                                                                                              \
+        return NULL;                                                                                                   \
+    }
+#define WAITS(name, lock, ns) WAITS_BY(name, lock, TAKE_MUTEX(lock), GIVE_MUTEX(lock), ns)
+
+// Whether who holds a lock is to hold on: somebody who waits still has something to try.
+UNUSED static int must_hold;
+
+// Holds the lock until n threads wait for it, and for so long after that.
+#define HOLD(lock, take, give, waits, n, ns)                                                                           \
+    do {                                                                                                               \
+        pthread_t hold_threads[n];                                                                                     \
+        int hold_ids[n];                                                                                               \
+        TAKE(lock, take);                                                                                              \
+        start_waiters(hold_threads, hold_ids, n, waits);                                                               \
+        while (__atomic_load_n(&must_hold, __ATOMIC_ACQUIRE))                                                          \
+            sleep_ns(MS / 10);                                                                                         \
+        sleep_ns(ns);                                                                                                  \
+        GIVE(lock, give);                                                                                              \
+        join_all(hold_threads, n);                                                                                     \
+    } while (0)
+
+UNUSED APART static void holds(struct known *lock, void *(*waits)(void *), int n, int64_t ns)
+{
+    HOLD(lock, TAKE_MUTEX(lock), GIVE_MUTEX(lock), waits, n, ns);
 }
 
 // ---- the recorder's first steps

@@ -8,45 +8,33 @@ static pthread_mutex_t often = PTHREAD_MUTEX_INITIALIZER, fought_for = PTHREAD_M
 static struct known *known_often, *known_fought_for;
 static int64_t end;
 
-APART static void takes_often(int n)
-{
-    for (int i = 0; i < n; i++) {
-        OK(pthread_mutex_lock(&often));
-        OK(pthread_mutex_unlock(&often));
+#define TAKES(name)                                                                                                    \
+    APART static void name(int n)                                                                                      \
+    {                                                                                                                  \
+        for (int i = 0; i < n; i++) {                                                                                  \
+            OK(pthread_mutex_lock(&often));                                                                            \
+            OK(pthread_mutex_unlock(&often));                                                                          \
+        }                                                                                                              \
+        COUNT(known_often, n);                                                                                         \
     }
-    COUNT(known_often, n);
-}
 
-APART static void takes_less_often(int n)
-{
-    for (int i = 0; i < n; i++) {
-        OK(pthread_mutex_lock(&often));
-        OK(pthread_mutex_unlock(&often));
-    }
-    COUNT(known_often, n);
-}
+TAKES(takes_often)
+TAKES(takes_less_often)
 
-APART static void *holds_for_short(void *argument)
-{
-    while (known_now() < end) {
-        LOCK(known_fought_for);
-        sleep_ns(10000);
-        UNLOCK(known_fought_for);
-        sleep_ns(500000);
+#define HOLDS(name, ns)                                                                                                \
+    APART static void *name(void *argument)                                                                            \
+    {                                                                                                                  \
+        while (known_now() < end) {                                                                                    \
+            LOCK(known_fought_for);                                                                                    \
+            sleep_ns(ns);                                                                                              \
+            UNLOCK(known_fought_for);                                                                                  \
+            sleep_ns(500000);                                                                                          \
+        }                                                                                                              \
+        return argument;                                                                                               \
     }
-    return argument;
-}
 
-APART static void *holds_for_longer(void *argument)
-{
-    while (known_now() < end) {
-        LOCK(known_fought_for);
-        sleep_ns(150000);
-        UNLOCK(known_fought_for);
-        sleep_ns(500000);
-    }
-    return argument;
-}
+HOLDS(holds_for_short, 10000)
+HOLDS(holds_for_longer, 150000)
 
 int main(int n, char **arguments)
 {

@@ -7,46 +7,21 @@ static std::shared_mutex table;
 static std::shared_timed_mutex slow;
 static pthread_rwlock_t timed = PTHREAD_RWLOCK_INITIALIZER, crowd = PTHREAD_RWLOCK_INITIALIZER, *made, *across;
 static struct known *known_table, *known_slow, *known_timed, *known_made;
-static int must_hold, n_reading, must_read;
+static int n_reading, must_read;
 
 // ---- one reader or one writer
 
-APART static void *waits_to_read(void *id)
-{
-    comes(static_cast<int *>(id));
-    TAKE(known_table, (table.lock_shared(), 0));
-    GIVE(known_table, (table.unlock_shared(), 0));
-    return nullptr;
-}
-
-APART static void *waits_to_write(void *id)
-{
-    comes(static_cast<int *>(id));
-    TAKE(known_table, (table.lock(), 0));
-    GIVE(known_table, (table.unlock(), 0));
-    return nullptr;
-}
+WAITS_BY(waits_to_read, known_table, (table.lock_shared(), 0), (table.unlock_shared(), 0), 0)
+WAITS_BY(waits_to_write, known_table, (table.lock(), 0), (table.unlock(), 0), 0)
 
 APART static void writes()
 {
-    pthread_t thread;
-    int id;
-    TAKE(known_table, (table.lock(), 0));
-    start_waiters(&thread, &id, 1, waits_to_read);
-    sleep_ns(30 * MS);
-    GIVE(known_table, (table.unlock(), 0));
-    join_all(&thread, 1);
+    HOLD(known_table, (table.lock(), 0), (table.unlock(), 0), waits_to_read, 1, 30 * MS);
 }
 
 APART static void reads()
 {
-    pthread_t thread;
-    int id;
-    TAKE(known_table, (table.lock_shared(), 0));
-    start_waiters(&thread, &id, 1, waits_to_write);
-    sleep_ns(40 * MS);
-    GIVE(known_table, (table.unlock_shared(), 0));
-    join_all(&thread, 1);
+    HOLD(known_table, (table.lock_shared(), 0), (table.unlock_shared(), 0), waits_to_write, 1, 40 * MS);
 }
 
 APART static void tries()
@@ -95,34 +70,17 @@ APART static void holds_for_long()
     known_fact("refuses", pthread_rwlock_timedwrlock(&timed, &none));
 }
 
-APART static void *waits_for_the_slow(void *id)
-{
-    comes(static_cast<int *>(id));
-    TAKE(known_slow, slow.try_lock_shared_for(std::chrono::seconds(10)) ? 0 : 1);
-    GIVE(known_slow, (slow.unlock_shared(), 0));
-    return nullptr;
-}
+#define SOON std::chrono::seconds(10)
+WAITS_BY(waits_for_the_slow, known_slow, slow.try_lock_shared_for(SOON) ? 0 : 1, (slow.unlock_shared(), 0), 0)
 
 APART static void is_slow()
 {
-    pthread_t thread;
-    int id;
-    TAKE(known_slow, slow.try_lock_for(std::chrono::seconds(10)) ? 0 : 1);
-    start_waiters(&thread, &id, 1, waits_for_the_slow);
-    sleep_ns(30 * MS);
-    GIVE(known_slow, (slow.unlock(), 0));
-    join_all(&thread, 1);
+    HOLD(known_slow, slow.try_lock_for(SOON) ? 0 : 1, (slow.unlock(), 0), waits_for_the_slow, 1, 30 * MS);
 }
 
 // ---- on the heap
 
-APART static void *waits_for_the_made(void *id)
-{
-    comes(static_cast<int *>(id));
-    TAKE(known_made, pthread_rwlock_rdlock(made));
-    GIVE(known_made, pthread_rwlock_unlock(made));
-    return nullptr;
-}
+WAITS_BY(waits_for_the_made, known_made, pthread_rwlock_rdlock(made), pthread_rwlock_unlock(made), 0)
 
 APART static void makes_one()
 {
@@ -132,13 +90,7 @@ APART static void makes_one()
 
 APART static void writes_the_made()
 {
-    pthread_t thread;
-    int id;
-    TAKE(known_made, pthread_rwlock_wrlock(made));
-    start_waiters(&thread, &id, 1, waits_for_the_made);
-    sleep_ns(20 * MS);
-    GIVE(known_made, pthread_rwlock_unlock(made));
-    join_all(&thread, 1);
+    HOLD(known_made, pthread_rwlock_wrlock(made), pthread_rwlock_unlock(made), waits_for_the_made, 1, 20 * MS);
 }
 
 // ---- several at once: three readers, of whom the last reads longest, and a writer that waits for all of them

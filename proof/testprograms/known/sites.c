@@ -1,41 +1,14 @@
-// Two mutexes, each wanted at several places: acquisitions, waits and waiting for each of them. And one in shared memory of
-// the C library's allocator, initialised by a function with a name.
+// Two mutexes, each wanted at several places: acquisitions, waits and waiting for each of them. And one in memory of the C
+// library's allocator, initialised by a function with a name.
 #include "known.h"
 
 static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
 static struct known *known_left, *known_right, *known_made;
 
-APART static void *waits_at_one_place(void *id)
-{
-    comes(id);
-    LOCK(known_left);
-    UNLOCK(known_left);
-    return NULL;
-}
-
-APART static void *waits_at_another(void *id)
-{
-    comes(id);
-    LOCK(known_left);
-    UNLOCK(known_left);
-    return NULL;
-}
-
-APART static void *waits_at_the_right(void *id)
-{
-    comes(id);
-    LOCK(known_right);
-    UNLOCK(known_right);
-    return NULL;
-}
-
-APART static void *waits_for_the_made_one(void *id)
-{
-    comes(id);
-    LOCK(known_made);
-    UNLOCK(known_made);
-    return NULL;
-}
+WAITS(waits_at_one_place, known_left, 0)
+WAITS(waits_at_another, known_left, 0)
+WAITS(waits_at_the_right, known_right, 0)
+WAITS(waits_for_the_made_one, known_made, 0)
 
 APART static void holds_left(void)
 {
@@ -47,28 +20,6 @@ APART static void holds_left(void)
     sleep_ns(10 * MS);
     UNLOCK(known_left);
     join_all(threads, 3);
-}
-
-APART static void holds_right(void)
-{
-    pthread_t thread;
-    int id;
-    LOCK(known_right);
-    start_waiters(&thread, &id, 1, waits_at_the_right);
-    sleep_ns(20 * MS);
-    UNLOCK(known_right);
-    join_all(&thread, 1);
-}
-
-APART static void holds_the_made_one(void)
-{
-    pthread_t thread;
-    int id;
-    LOCK(known_made);
-    start_waiters(&thread, &id, 1, waits_for_the_made_one);
-    sleep_ns(15 * MS);
-    UNLOCK(known_made);
-    join_all(&thread, 1);
 }
 
 APART static void passes(struct known *lock)
@@ -97,8 +48,8 @@ int main(int n, char **arguments)
     for (int round = 0; round < 4; round++)
         holds_left();
     for (int round = 0; round < 3; round++)
-        holds_right();
-    holds_the_made_one();
+        holds(known_right, waits_at_the_right, 1, 20 * MS);
+    holds(known_made, waits_for_the_made_one, 1, 15 * MS);
     passes(known_left);
     passes(known_right);
     known_write(arguments[1], "exit");

@@ -8,32 +8,8 @@ static int *is_coming;
 static struct known *known_robust, *known_inheriting, *known_shared;
 static const char *path;
 
-APART static void *waits_for_the_robust(void *id)
-{
-    comes(id);
-    LOCK(known_robust);
-    UNLOCK(known_robust);
-    return NULL;
-}
-
-APART static void *waits_for_the_inheriting(void *id)
-{
-    comes(id);
-    LOCK(known_inheriting);
-    UNLOCK(known_inheriting);
-    return NULL;
-}
-
-APART static void holds(struct known *lock, void *(*waits)(void *))
-{
-    pthread_t threads[2];
-    int ids[2];
-    LOCK(lock);
-    start_waiters(threads, ids, 2, waits);
-    sleep_ns(20 * MS);
-    UNLOCK(lock);
-    join_all(threads, 2);
-}
+WAITS(waits_for_the_robust, known_robust, 0)
+WAITS(waits_for_the_inheriting, known_inheriting, 0)
 
 APART static void waits_for_the_parent(void)
 {
@@ -85,8 +61,8 @@ int main(int n, char **arguments)
     known_inheriting = KNOWN_MUTEX("inheriting", &inheriting);
     known_shared = KNOWN_MUTEX("*", shared);
     for (int round = 0; round < 3; round++) {
-        holds(known_robust, waits_for_the_robust);
-        holds(known_inheriting, waits_for_the_inheriting);
+        holds(known_robust, waits_for_the_robust, 2, 20 * MS);
+        holds(known_inheriting, waits_for_the_inheriting, 2, 20 * MS);
     }
     holds_the_shared();
     known_write(path, "exit");

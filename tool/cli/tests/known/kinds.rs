@@ -71,7 +71,7 @@ pub(crate) fn several(run: &ProfiledRun) -> Vec<String> {
     let across = lock_of(&run.profile, "*waits_across*");
     let is_right = across.waits == 1.0 && across.holders.is_empty() && across.takers.is_empty();
     must(is_right, format!("of several processes: {across:?}"));
-    let alone = run_alone("several", None);
+    let alone = run_alone("several");
     must(alone[0].facts["refuses"] as f64 == fact(run, "refuses"), "a deadline that is none".to_owned());
     faults
 }

@@ -12,15 +12,25 @@ use std::sync::{LazyLock, Mutex};
 /// Who answers the program's calls.
 pub(crate) const LOCKS: [&str; 2] = ["glibc", "ondeck"];
 
-/// The programs that measure themselves. A word behind `+` is for other flags.
-const PROGRAMS: &str = "blame c11 children conditions cpp ends generics generics+v0 handing_on idle kinds none often opened \
-                        phases returned reused several sites special stripped stripped+fixed templates threads turns waits";
+/// The programs that measure themselves.
+const PROGRAMS: [&str; 10] = [
+    "c11.c",
+    "charges.c",
+    "children.c",
+    "conditions.c",
+    "kinds.c",
+    "often.c",
+    "several.cpp",
+    "sites.c",
+    "special.c",
+    "waits.cpp",
+];
 
 /// Where a program is. All are made before the first runs: compilers would disturb what it measures.
 fn program(name: &str) -> &'static str {
     static MADE: LazyLock<HashMap<&str, String>> = LazyLock::new(|| {
-        let rest = Mutex::new(PROGRAMS.split_whitespace());
-        let make_some = || std::iter::from_fn(|| rest.lock().unwrap().next()).map(|name| (name, made(name))).collect();
+        let rest = Mutex::new(PROGRAMS.into_iter());
+        let make_some = || std::iter::from_fn(|| rest.lock().unwrap().next()).map(made).collect();
         std::thread::scope(|scope| {
             let n = std::thread::available_parallelism().unwrap().get();
             let makers: Vec<_> = (0..n).map(|_| scope.spawn(|| -> Vec<_> { make_some() })).collect();
@@ -30,32 +40,10 @@ fn program(name: &str) -> &'static str {
     &MADE[name]
 }
 
-fn made(name: &str) -> String {
-    let gcc = |source: &str, flags: &[&str]| {
-        let standard = if source.ends_with(".cpp") { "-std=gnu++17" } else { "-std=gnu17" };
-        compiled(source, &[&["-O2", standard, "-Wall", "-Wextra", "-Werror"], flags].concat())
-    };
-    let defined = |name: &str, file: &str| format!("-D{name}=\"{file}\"");
-    let stripped = ["-g0", "-s", "-fomit-frame-pointer", "-Wl,--build-id"];
-    match name {
-        "cpp" | "several" | "templates" | "waits" => gcc(&format!("{name}.cpp"), &[]),
-        "generics" => compiled("generics.rs", &["-O"]),
-        "generics+v0" => compiled("generics.rs", &["-O", "-Csymbol-mangling-version=v0"]),
-        "stripped" => gcc("stripped.c", &stripped),
-        "stripped+fixed" => gcc("stripped.c", &[&stripped[..], &["-fno-pie", "-no-pie"]].concat()),
-        "children" => gcc("children.c", &[&defined("RETURNED", &made("returned"))]),
-        "opened" => {
-            let [own, closed] = opened_libraries();
-            gcc("opened.c", &[&defined("LIBRARY", &own), &defined("CLOSED_LIBRARY", &closed), "-ldl"])
-        }
-        plain => gcc(&format!("{plain}.c"), &[]),
-    }
-}
-
-/// The two that `opened` opens, of one source.
-pub(crate) fn opened_libraries() -> [String; 2] {
-    let usual = ["-O2", "-shared", "-fPIC", "-Wl,--build-id"];
-    [&[][..], &["-DCLOSED"]].map(|flags| compiled("opened_lib.c", &[&usual, flags].concat()))
+fn made(source: &'static str) -> (&'static str, String) {
+    let (name, ending) = source.split_once('.').expect("a source has an ending");
+    let standard = if ending == "cpp" { "-std=gnu++17" } else { "-std=gnu17" };
+    (name, compiled(source, &["-O2", standard, "-Wall", "-Wextra", "-Werror"]))
 }
 
 /// A directory for what one run leaves; it stays until the next one, to be looked at.
@@ -92,11 +80,11 @@ fn output_text(output: &Output) -> String {
 }
 
 /// A program without the recorder: what it knows of itself.
-pub(crate) fn run_alone(name: &str, argument: Option<&str>) -> Vec<Truth> {
+pub(crate) fn run_alone(name: &str) -> Vec<Truth> {
     /// A directory for each, as tests with each of the locks do so at the same time.
     static N_ALONE: AtomicU32 = AtomicU32::new(0);
     let directory = RunDirectory::new(&format!("{name}-alone-{}", N_ALONE.fetch_add(1, Relaxed)));
-    let output = Command::new(program(name)).arg(directory.path("truth")).args(argument).output().unwrap();
+    let output = Command::new(program(name)).arg(directory.path("truth")).output().unwrap();
     let truths = directory.truths();
     assert!(!truths.is_empty(), "{name}: it wrote nothing of itself: {}", output_text(&output));
     truths
@@ -111,16 +99,10 @@ pub(crate) struct ProfiledRun {
 }
 
 /// A program under the recorder. `rate` is the default without.
-pub(crate) fn run_profiled(
-    name: &str,
-    argument: Option<&str>,
-    lock: &str,
-    rate: Option<u32>,
-) -> Result<ProfiledRun, String> {
-    let directory = RunDirectory::new(&format!("{name}{}-{lock}", argument.unwrap_or_default()));
+pub(crate) fn run_profiled(name: &str, lock: &str, rate: Option<u32>) -> Result<ProfiledRun, String> {
+    let directory = RunDirectory::new(&format!("{name}-{lock}"));
     let out = directory.path("profile.json");
-    let mut command = vec![program(name).to_owned(), directory.path("truth")];
-    command.extend(argument.map(str::to_owned));
+    let command = vec![program(name).to_owned(), directory.path("truth")];
     let mut ondeck = Command::new(env!("CARGO_BIN_EXE_ondeck"));
     ondeck.args(["profile", "--library", library(), "--lock", lock, "--each-lock", "-o", &out]);
     if let Some(rate) = rate {
@@ -128,8 +110,7 @@ pub(crate) fn run_profiled(
     }
     let output = ondeck.arg("--").args(&command).stdin(Stdio::null()).output().unwrap();
     let text = output_text(&output);
-    // Those with an argument do not end well.
-    if argument.is_none() && !output.status.success() {
+    if !output.status.success() {
         return Err(format!("{}: {text}", output.status));
     }
     let json = std::fs::read_to_string(&out).map_err(|error| format!("no profile: {error}: {text}"))?;

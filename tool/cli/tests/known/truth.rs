@@ -83,49 +83,6 @@ impl KnownLock {
         self.sites.iter().map(|taker| u64::try_from(taker.hold_ns).ok()).sum()
     }
 
-    /// A child of a fork knows its parent's locks, and need not use them.
-    pub(crate) fn is_used(&self) -> bool {
-        self.waits > 0 || self.sum(|taker| taker.acquisitions) > 0
-    }
-
-    /// Both as one lock: two that were at the same place one after the other.
-    pub(crate) fn and(mut self, other: &KnownLock) -> KnownLock {
-        self.name = "*".to_owned();
-        self.waits += other.waits;
-        self.wait_ns += other.wait_ns;
-        self.longest_ns = self.longest_ns.max(other.longest_ns);
-        self.handing_on_ns += other.handing_on_ns;
-        self.threads = 0;
-        self.most_waiting = self.most_waiting.max(other.most_waiting);
-        self.waits_from = self.waits_from.min(other.waits_from);
-        self.waits_to = self.waits_to.max(other.waits_to);
-        for taker in &other.sites {
-            match self.sites.iter_mut().find(|mine| mine.function == taker.function) {
-                Some(mine) => {
-                    mine.acquisitions += taker.acquisitions;
-                    mine.taken_back += taker.taken_back;
-                    mine.waits += taker.waits;
-                    mine.wait_ns += taker.wait_ns;
-                    mine.unsure += taker.unsure;
-                    mine.unsure_ns += taker.unsure_ns;
-                    mine.hold_ns += taker.hold_ns;
-                }
-                None => self.sites.push(taker.clone()),
-            }
-        }
-        for holder in &other.holders {
-            match self.holders.iter_mut().find(|mine| mine.function == holder.function) {
-                Some(mine) => {
-                    mine.charged_ns += holder.charged_ns;
-                    mine.holds_least += holder.holds_least;
-                    mine.holds_most += holder.holds_most;
-                }
-                None => self.holders.push(holder.clone()),
-            }
-        }
-        self
-    }
-
     /// What cannot be: then the program is wrong, and not the profile.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
@@ -157,12 +114,5 @@ impl Truth {
             }
         }
         faults
-    }
-
-    /// The bounds of a function in its file, where it has no name.
-    pub(crate) fn bounds(&self, function: &str) -> Option<(u64, u64)> {
-        let from = self.facts.get(&format!("{function}_from"))?;
-        let to = self.facts.get(&format!("{function}_to"))?;
-        Some((*from, *to))
     }
 }
