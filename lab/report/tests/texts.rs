@@ -17,7 +17,7 @@ fn results() -> Results {
 /// As the program arranges the rows: in the order of the command line.
 fn summary_of(results: &Results, is_kept: bool, width: usize) -> String {
     let workloads = ["solo", "mutex-contention", "sections/cs100-out400", "handoff-fast", "spike"];
-    let locks = ["ondeck", "std", "parking-lot", "pthread"];
+    let locks = ["ondeck", "std", "parking-lot"];
     let catalogue = Catalogue::new(&workloads, &locks, &locks[1..]);
     summary(&Board::new(&results.rows, &catalogue), results, is_kept, width)
 }
@@ -38,7 +38,7 @@ fn bench_of_one_round_in_a_narrow_terminal() {
 /// The first rows: what matters is the form.
 fn few_rows() -> Results {
     let mut results = results();
-    results.rows.truncate(3);
+    results.rows.truncate(2);
     results
 }
 

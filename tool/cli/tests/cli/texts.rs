@@ -58,7 +58,6 @@ fn what_there_is_to_list() {
 fn what_is_made_of_files() {
     for (name, words) in [
         ("compare", &["compare", BEFORE, AFTER][..]),
-        ("report_of_one_file", &["report", BEFORE, "--markdown"]),
         ("report_of_two_files", &["report", BEFORE, AFTER, "--markdown"]),
     ] {
         assert_snapshot!(name, text_in("100", words));
