@@ -168,14 +168,6 @@ fn a_program_that_cannot_be_run_with_our_locks_is_refused() {
     }
 }
 
-#[test]
-fn wishes_that_make_no_sense_are_refused() {
-    refused(&["run"], &["PROGRAM"]);
-    refused(&["run", "--lock", "tas", "--", "true"], &["--lock tas", "never sleep", "accepted: ", "ondeck"]);
-    refused(&["run", "--lock", "no-such", "--", "true"], &["--lock no-such", "accepted: "]);
-    refused(&["run", "--library", "/nowhere/x.so", "--", "true"], &["/nowhere/x.so", "--library"]);
-}
-
 /// Its recordings could not be read after the run.
 #[test]
 fn a_library_of_another_version_does_not_record() {

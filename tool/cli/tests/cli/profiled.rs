@@ -168,16 +168,7 @@ fn what_cannot_be_is_refused_before_the_program_starts() {
     let one = scratch.path("one.html");
     for (flags, words) in [
         (&["--lock", "std-port", "true"][..], &["--lock std-port", "glibc, ondeck"][..]),
-        (&["--every", "7", "true"], &["--every", "10s"]),
-        (&["--rate", "0", "true"], &["--rate"]),
-        (&["--max-mb", "0", "true"], &["--max-mb"]),
-        (&["-o", "/no/such/directory/a.pb.gz", "true"], &["--output", "/no/such/directory"]),
-        (
-            &["-o", "a.xml", "true"],
-            &["--output a.xml", "accepted: .html (a page), .svg", ".pb.gz", ".json", ".txt (the list)"],
-        ),
         (&["-o", &one, "--report", &one, "true"], &["one.html", "two outputs"]),
-        (&[], &["PROGRAM"]),
     ] {
         refused(flags, 2, words);
     }

@@ -152,8 +152,6 @@ fn a_dash_is_standard_output() {
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page}");
     assert_eq!(scratch.names(), Vec::<String>::new(), "no file is called -");
     refused(&["report", AFTER, "-o", "-", "--markdown"], &["--output -", "--markdown"]);
-    refused(&["bench", "--out", "-", "--report", "-"], &["--report -", "--out FILE"]);
-    refused(&["bench", "--format", "csv", "--report", "-"], &["--report -", "--out FILE"]);
 }
 
 #[test]
@@ -193,7 +191,6 @@ fn a_profile_has_a_page_and_a_picture_of_its_own() {
 #[test]
 fn a_form_and_a_file_are_needed() {
     refused(&["report", AFTER], &["--output", "--svg", "--markdown"]);
-    refused(&["report", "--markdown"], &["FILE"]);
     refused(&["report", AFTER, "-o", "/no/such/page.html"], &["--output", "page.html", "No such file"]);
     refused(&["report", AFTER, "--svg", "/proc/pictures"], &["--svg", "/proc/pictures"]);
 }

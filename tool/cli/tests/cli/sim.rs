@@ -73,10 +73,6 @@ fn a_trace_is_of_one_run() {
     let trace: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 10));
     refused(&["report", &file, "--markdown"], &["trace.json", "missing field `rows`", "ondeck bench --out"]);
-    refused(&[&one[..], &["--trace", &file, "--rounds", "2"]].concat(), &["--trace", "1 point with 2 seeds"]);
-    refused(&[&words(TINY)[..], &["--trace", &file]].concat(), &["--trace", "4 points with 1 seed"]);
-    refused(&[&one[..], &["--trace", "/no/such/t.json"]].concat(), &["--trace", "/no/such/t.json", "No such file"]);
-    refused(&[&one[..], &["--trace", "-"]].concat(), &["--trace", "standard output", "accepted: a file"]);
 }
 
 #[test]
@@ -92,33 +88,6 @@ fn what_is_said_of_a_trace_that_is_cut_makes_it_whole() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stderr.contains("the timeline is written; "), "{}", run.stderr);
     assert!(std::fs::read_to_string(&file).unwrap().contains("\"is_cut\":false"));
-}
-
-#[test]
-fn machines() {
-    refused(&["sim"], &["--machine is missing", "i7-13700h", "westmere-8n-ht", "FILE.toml"]);
-    refused(&["sim", "--machine", "m3"], &["--machine", "m3", "i7-13700h", "graviton3"]);
-    refused(&["sim", "--machine", "/no/such.toml"], &["--machine", "/no/such.toml"]);
-    for cores in ["0", "1000", "-1", "few"] {
-        refused(&["sim", "--machine", "m1", "--cores", cores], &["--cores", "from 1 to 256"]);
-    }
-    refused(&["sim", "--machine", "m1", "--cores", "9"], &["--machine", "m1 has 8 hardware threads", "1 to 8"]);
-    let scratch = Scratch::new();
-    let bad = scratch.write("bad.toml", "name = 3\n");
-    refused(&["sim", "--machine", &bad], &["bad.toml"]);
-}
-
-#[test]
-fn plans() {
-    let m1 = |more: &[&'static str]| [&["sim", "--machine", "m1"], more].concat();
-    let lock = "parking-lot-reentrant";
-    refused(&m1(&["--lock", lock]), &[lock, "compiled for hardware", "go-tristate-sema", "ondeck-monitor"]);
-    refused(&m1(&["--rounds", "0"]), &["--rounds", "from 1 to 10000"]);
-    refused(&m1(&["--seed", "18446744073709551615", "--rounds", "2"]), &["2 seeds from 18446744073709551615 on"]);
-    refused(&m1(&["--seconds", "0"]), &["--seconds", "0.00001 to 3600"]);
-    refused(&m1(&["--workload", "aim7", "--threads", "2049"]), &["--threads", "from 1 to 2048"]);
-    refused(&m1(&["--workload", "solo", "--threads", "2", "--cs", "3"]), &["--cs", "sections"]);
-    refused(&["bench", "--workload", "aim7"], &["aim7", "ondeck sim"]);
 }
 
 #[test]

@@ -73,9 +73,6 @@ fn long_waits_are_told_of() {
         server.wait().unwrap();
         assert!(told().contains(" for `table` since ") && told().contains("    rebuild ("), "{lock}: {}", told());
     }
-    let why = "--warn-after needs --stats; accepted: ondeck run --stats FILE.prom --warn-after 2s";
-    refused(&["run", "--warn-after", "1s", "--", &program], &[why]);
-    refused(&["profile", "--futex", "--warn-after", "1s", "--", &program], &["--futex", "--warn-after"]);
 }
 
 #[test]
@@ -261,29 +258,12 @@ fn a_worker_that_cannot_begin_a_recording_is_counted_and_one_without_locks_is_no
 fn what_cannot_be_is_refused_before_the_program_starts() {
     let scratch = Scratch::new();
     let file = scratch.path("locks.prom");
-    let echo = ["--", "echo", "started"];
-    let missing = scratch.path("none/locks.prom");
-    for (flags, words) in [
-        (&["--stats", &missing][..], &["--stats: cannot write ", "none/locks.prom", "No such file"][..]),
-        (&["--stats", &scratch.path("")], &["--stats: cannot write ", "it is a directory"]),
-        (&["--stats", "-"], &["--stats -: ", "accepted: a file"]),
-        (&["--stats", "/dev/null"], &["--stats /dev/null: ", "accepted: a file"]),
-        (&["--every", "1s"], &["--every needs a file", "accepted: ", "--stats FILE.prom"]),
-        (&["--stats", &file, "--every", "0s"], &["--every", "accepted: a time from 100ms"]),
-        (&["--stats", &file, "--every", "15"], &["--every", "accepted: a time from 100ms"]),
-        (&["--stats", &file, "--lock", "std-port"], &["--lock std-port cannot be recorded", "accepted: glibc, ondeck"]),
-        (&["--label", "a=b"], &["--label needs a file", "accepted: ", "--stats FILE.prom"]),
-        (&["--stats", &file, "--label", "a"], &["--label", "no =", "accepted: NAME=VALUE"]),
-        (&["--stats", &file, "--label", "lock=b"], &["--label", "of their own", "accepted: NAME=VALUE"]),
-        (
-            &["--stats", &file, "--label", "a=b", "--label", "a=c"],
-            &["--label: a comes twice", "accepted: each name once"],
-        ),
-        (&["--stats"], &["--stats <FILE.prom>"]),
-    ] {
-        let flags = [&["run", "--library", library()], flags].concat();
-        refused(&[&flags[..], if flags.ends_with(&["--stats"]) { &[] } else { &echo }].concat(), words);
-    }
+    let stats = |file: &str, lock: &str, words: &[&str]| {
+        let flags = ["run", "--library", library(), "--stats", file, "--lock", lock, "--", "echo", "started"];
+        refused(&flags, words);
+    };
+    stats(&scratch.path(""), "glibc", &["--stats: cannot write ", "it is a directory"]);
+    stats(&file, "std-port", &["--lock std-port cannot be recorded", "accepted: glibc, ondeck"]);
     let none = finished(&mut run(&file, &[], &["no-such-program-at-all"]));
     failed(&none, 127, &["no-such-program-at-all", "PATH"]);
     assert!(!Path::new(&file).exists());
