@@ -18,20 +18,6 @@ fn the_demo_finds_its_lock_and_replaces_it() {
 }
 
 #[test]
-#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-fn the_demos_locks_have_their_names() {
-    let server = env!("CARGO_BIN_EXE_ondeck");
-    let words = ["profile", "--library", crate::support::programs::library(), "--rate", "1", "--format", "json", "--"];
-    let profile = ondeck(&[&words[..], &[server, "demo-server"]].concat());
-    // What the server prints comes first.
-    let (_, json) = profile.stdout.split_once('\n').unwrap();
-    let profile: ondeck_profile::Profile = serde_json::from_str(json).unwrap();
-    let mut names: Vec<&str> = profile.locks.iter().map(|lock| lock.name.as_str()).collect();
-    names.sort_unstable();
-    assert_eq!(names, ["demo_books", "demo_cache"]);
-}
-
-#[test]
 fn shells_complete_commands_and_flags() {
     for shell in ["bash", "zsh", "fish"] {
         let script = done(&["completions", shell]);

@@ -34,8 +34,8 @@ fn a_library_at_the_place_of_another_keeps_its_names() {
     if may_trace() {
         ways.push(vec!["--futex"]);
     }
-    for flags in ways {
-        for order in [[&alpha, &beta, &alpha], [&beta, &alpha, &beta]] {
+    for (way, flags) in ways.into_iter().enumerate() {
+        for order in [[&alpha, &beta, &alpha], [&beta, &alpha, &beta]].into_iter().take(if way == 0 { 2 } else { 1 }) {
             let [first, second, third] = order.map(String::as_str);
             let words = ["--", &program, "inside", first, second, third];
             let profile = profile_of(&[&flags[..], &words].concat());

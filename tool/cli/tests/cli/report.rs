@@ -115,25 +115,6 @@ fn unknown_columns_are_named_and_their_rows_kept() {
 }
 
 #[test]
-fn a_fingerprint_of_other_rows_is_not_believed() {
-    let scratch = Scratch::new();
-    let cut: String = read(AFTER).lines().take(40).map(|line| format!("{line}\n")).collect();
-    let file = scratch.write("cut.csv", &cut);
-    scratch.write("cut.csv.fingerprint.json", &read(&format!("{AFTER}.fingerprint.json")));
-    let run = done(&["report", &file, "--markdown"]);
-    for word in ["cut.csv.fingerprint.json is about other rows", "none came with the file"] {
-        assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
-    }
-    assert!(!run.stdout.contains("6.0.0-toy") && !run.stdout.contains("other programs used"), "{}", run.stdout);
-    let compared = ondeck(&["compare", AFTER, &file]);
-    assert!(
-        compared.stderr.contains("warning: ") && compared.stderr.contains("is about other rows"),
-        "{}",
-        compared.stderr
-    );
-}
-
-#[test]
 fn a_dash_is_standard_output() {
     let scratch = Scratch::new();
     let in_scratch = |arguments: &[&str]| {

@@ -13,29 +13,6 @@ fn sim(more: &[&str]) -> Run {
 }
 
 #[test]
-fn csv_is_the_same_each_time_and_says_elsewhere_what_it_is() {
-    let [one, two] = [0; 2].map(|_| sim(&["--format", "csv", "--rounds", "2"]));
-    assert_eq!(one.stdout, two.stdout);
-    assert!(one.stdout.lines().skip(1).all(|line| line.starts_with("sim,m1,mutex-contention,")), "{}", one.stdout);
-    assert_eq!(one.stdout.lines().count(), 1 + 2 * 2 * 2);
-    let says = |run: &Run| run.stderr.lines().filter(|line| line.starts_with("simulated: m1 (")).count();
-    assert_eq!(says(&one), 1, "{}", one.stderr);
-    let other = sim(&["--format", "csv", "--seed", "2", "--rounds", "2"]);
-    assert_ne!(one.stdout, other.stdout, "another seed gives other figures");
-}
-
-#[test]
-fn a_round_is_a_seed() {
-    let three = sim(&["--format", "csv", "--seed", "5", "--rounds", "3"]).stdout;
-    let last = sim(&["--format", "csv", "--seed", "7"]).stdout;
-    let of_round = |text: &str, round: &str| -> Vec<String> {
-        let rows = text.lines().skip(1).map(|line| line.split(',').map(str::to_string).collect::<Vec<String>>());
-        rows.filter(|row| row[5] == round).map(|row| [&row[..5], &row[6..]].concat().join(",")).collect()
-    };
-    assert_eq!(of_round(&three, "2"), of_round(&last, "0"));
-}
-
-#[test]
 fn the_files_tell_the_machine_and_the_seeds() {
     let scratch = Scratch::new();
     let (csv, json) = (scratch.path("a.csv"), scratch.path("a.json"));

@@ -82,10 +82,6 @@ fn a_number_that_is_not_there_ends_the_trial() {
         2,
         &["--metric ops: ", "no line printed by sh with glibc's", "`done`", "Accepted"],
     );
-    failed(&metric("ops", "true"), 2, &["It printed nothing"]);
-    failed(&metric("ops", "echo ops"), 2, &["`ops`, which has no number", "ops/s: ([0-9.,]+)"]);
-    failed(&metric("ops.*", "echo ops: 1,23"), 2, &["not clear which number 1,23 is", "1,234.5"]);
-    failed(&metric("[0-9]+", "echo 1,234"), 2, &["only a part of the number 1,234"]);
     let only_glibc = format!("{WITH_ONDECK} ;; *) echo ops 1;; esac");
     failed(&metric("ops .*", &only_glibc), 1, &["no line printed by sh with ondeck's locks"]);
     let units = format!("{WITH_ONDECK} echo ops 1M;; *) echo ops 999k;; esac");
@@ -110,11 +106,6 @@ fn another_output_with_ondecks_locks_is_a_fault() {
     let run = sh(&format!("echo same; {WITH_ONDECK} echo two;; *) echo one;; esac"));
     failed(&run, 1, &["line 2 of standard output: `one` with glibc's locks, `two` with ondeck's."]);
     assert!(run.stdout.contains("\n ondeck ") && !run.stdout.contains("ondeck run"), "{}", run.stdout);
-    let scratch = Scratch::new();
-    let count = format!("echo x >>{0}; wc -l <{0}", scratch.path("count"));
-    let run = sh(&count);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert!(run.stdout.contains("cannot be compared") && run.stdout.contains("`1` in one run"), "{}", run.stdout);
     let run = sh(&format!("{WITH_ONDECK} echo odd >&2;; esac"));
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stdout.contains("line 1 of standard error: nothing with glibc's locks, `odd`"), "{}", run.stdout);
@@ -124,7 +115,6 @@ fn another_output_with_ondecks_locks_is_a_fault() {
 fn a_program_that_fails_ends_the_trial() {
     failed(&sh("echo why >&2; exit 3"), 3, &["sh ended with exit code 3", "glibc's own locks", "`why`", "; true"]);
     failed(&sh("kill -TERM $$"), 128 + 15, &["sh was killed by SIGTERM", "glibc's own locks"]);
-    failed(&sh(&format!("{WITH_ONDECK} exit 4;; esac")), 1, &["with ondeck's locks sh ended with exit code 4"]);
     failed(&sh(&format!("{WITH_ONDECK} kill -SEGV $$;; esac")), 1, &["with ondeck's locks sh was killed by SIGSEGV"]);
     let scratch = Scratch::new();
     let once = scratch.path("once");
