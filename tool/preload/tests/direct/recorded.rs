@@ -1,4 +1,4 @@
-//! What a recording says of mutexes and condition variables that are ondeck's.
+//! What a recording says of mutexes and condition variables that are ondeck's, or stay the C library's.
 
 use crate::common::{ProcessEnd, Recording, assert_between, is_asleep, pass, passed, tell, when};
 use libc::{
@@ -113,6 +113,9 @@ pub(crate) fn has_a_sample_for_each_way(ended: &ProcessEnd, how: u32) {
     assert!(recording.samples_of(mutex, event::WAIT).is_empty());
 }
 
+/// The locks that a program may have.
+pub(crate) const BOTH: [&str; 2] = ["ondeck", "glibc"];
+
 #[test]
 fn each_hold_of_a_normal_mutex_is_timed() {
     let body = || holds_each_way(mutex(PTHREAD_MUTEX_NORMAL), |_| ());
@@ -122,9 +125,11 @@ fn each_hold_of_a_normal_mutex_is_timed() {
 
 #[test]
 fn each_hold_of_a_static_mutex_is_timed() {
-    let body = || holds_each_way(static_mutex(), |_| ());
-    let ended = passed("recorded::each_hold_of_a_static_mutex_is_timed", "ondeck", Some(1), body);
-    ended.inspect(|ended| has_a_sample_for_each_way(ended, kind::SEEN));
+    for lock in BOTH {
+        let body = || holds_each_way(static_mutex(), |_| ());
+        let ended = passed("recorded::each_hold_of_a_static_mutex_is_timed", lock, Some(1), body);
+        ended.inspect(|ended| has_a_sample_for_each_way(ended, kind::SEEN));
+    }
 }
 
 /// And what its owner does inside is no hold of its own.
@@ -189,6 +194,7 @@ pub(crate) fn is_waited_for(mutex: *mut pthread_mutex_t, lock_there: fn(*mut pth
     });
 }
 
+/// And the hold of each thread.
 pub(crate) fn has_a_wait(ended: &ProcessEnd) {
     let recording = ended.recording();
     let mutex = ended.told("mutex");
@@ -196,22 +202,26 @@ pub(crate) fn has_a_wait(ended: &ProcessEnd) {
     assert_eq!(waits.len(), 1, "{waits:?}");
     assert_between(ended, "wait", waits[0].ns);
     assert_eq!(recording.lock_at(mutex).most_waiting, 1);
-    // Of the thread that was waited for, and of the one that waited.
+    assert!(!recording.samples_of(mutex, event::CHARGE).is_empty(), "somebody is charged");
     assert_eq!(recording.samples_of(mutex, event::TAKE).len(), 2);
 }
 
 #[test]
 fn a_wait_for_a_plain_mutex_is_recorded() {
     let name = "recorded::a_wait_for_a_plain_mutex_is_recorded";
-    let ended = passed(name, "ondeck", Some(1), || is_waited_for(static_mutex(), lock));
-    ended.inspect(has_a_wait);
+    for name_of_lock in BOTH {
+        let ended = passed(name, name_of_lock, Some(1), || is_waited_for(static_mutex(), lock));
+        ended.inspect(has_a_wait);
+    }
 }
 
 #[test]
 fn a_timed_wait_for_a_mutex_that_looks_for_its_owner_is_recorded() {
     let name = "recorded::a_timed_wait_for_a_mutex_that_looks_for_its_owner_is_recorded";
-    let ended = passed(name, "ondeck", Some(1), || is_waited_for(mutex(PTHREAD_MUTEX_ERRORCHECK), lock_in_time));
-    ended.inspect(has_a_wait);
+    for lock in BOTH {
+        let ended = passed(name, lock, Some(1), || is_waited_for(mutex(PTHREAD_MUTEX_ERRORCHECK), lock_in_time));
+        ended.inspect(has_a_wait);
+    }
 }
 
 unsafe extern "C-unwind" {
@@ -286,7 +296,7 @@ fn who_does_not_come_back_from_a_wait_waits_no_longer() {
 }
 
 /// Three waits on a condition variable, between the second and the third of which it is destroyed and made anew.
-pub(crate) fn waits_on_condition(shared: i32) {
+fn waits_on_condition(shared: i32) {
     let (mutex, condition) = (static_mutex(), condition(shared));
     tell("mutex", mutex as u64);
     tell("condition", condition as u64);
@@ -306,7 +316,7 @@ pub(crate) fn waits_on_condition(shared: i32) {
     first.tell_until(last, "all");
 }
 
-pub(crate) fn has_waits_and_the_holds_between(ended: &ProcessEnd) {
+fn has_waits_and_the_holds_between(ended: &ProcessEnd) {
     let recording: Recording = ended.recording();
     let (mutex, condition) = (ended.told("mutex"), ended.told("condition"));
     let waits = recording.samples_of(condition, event::CONDITION);
@@ -330,8 +340,10 @@ pub(crate) fn has_waits_and_the_holds_between(ended: &ProcessEnd) {
 #[test]
 fn waits_on_a_condition_variable_are_recorded() {
     let name = "recorded::waits_on_a_condition_variable_are_recorded";
-    let ended = passed(name, "ondeck", Some(1), || waits_on_condition(PTHREAD_PROCESS_PRIVATE));
-    ended.inspect(has_waits_and_the_holds_between);
+    for lock in BOTH {
+        let ended = passed(name, lock, Some(1), || waits_on_condition(PTHREAD_PROCESS_PRIVATE));
+        ended.inspect(has_waits_and_the_holds_between);
+    }
 }
 
 #[test]

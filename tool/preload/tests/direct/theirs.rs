@@ -1,9 +1,9 @@
-//! What a recording says of mutexes and condition variables that stay the C library's.
+//! What a recording says only of mutexes and condition variables that stay the C library's.
 
 use crate::common::{ProcessEnd, Recording, assert_between, is_asleep, pass, passed, tell, when};
 use crate::recorded::{
-    condition, has_a_sample_for_each_way, has_waits_and_the_holds_between, holds_each_way, in_ms, is_waited_for, lock,
-    lock_in_time, make_condition, mutex, static_mutex, try_lock, unlock, wait, waits_on_condition,
+    BOTH, condition, has_a_sample_for_each_way, has_a_wait, holds_each_way, in_ms, is_waited_for, lock, lock_in_time,
+    make_condition, mutex, static_mutex, try_lock, unlock, wait,
 };
 use libc::{
     CLOCK_REALTIME, EBUSY, EDEADLK, ENOTSUP, EPERM, ETIMEDOUT, PTHREAD_MUTEX_ADAPTIVE_NP, PTHREAD_MUTEX_ERRORCHECK,
@@ -74,13 +74,6 @@ fn each_hold_of_an_adaptive_mutex_is_timed() {
     let name = "theirs::each_hold_of_an_adaptive_mutex_is_timed";
     let ended = passed(name, "glibc", Some(1), || holds_each_way(mutex(PTHREAD_MUTEX_ADAPTIVE_NP), |_| ()));
     ended.inspect(|ended| has_a_sample_for_each_way(ended, kind::INITIALISED));
-}
-
-#[test]
-fn each_hold_of_a_static_mutex_is_timed() {
-    let name = "theirs::each_hold_of_a_static_mutex_is_timed";
-    let ended = passed(name, "glibc", Some(1), || holds_each_way(static_mutex(), |_| ()));
-    ended.inspect(|ended| has_a_sample_for_each_way(ended, kind::SEEN));
 }
 
 /// Holds the mutex once, by `lock`, and does `inside` meanwhile.
@@ -187,39 +180,13 @@ fn a_hold_outlasts_a_wait_that_times_out() {
     });
 }
 
-/// And the hold that follows it.
-fn has_a_wait_and_two_holds(ended: &ProcessEnd) {
-    let (recording, mutex) = (ended.recording(), ended.told("mutex"));
-    let waits = recording.samples_of(mutex, event::WAIT);
-    assert_eq!(waits.len(), 1, "{waits:?}");
-    assert_between(ended, "wait", waits[0].ns);
-    assert_eq!(recording.lock_at(mutex).most_waiting, 1);
-    assert!(!recording.samples_of(mutex, event::CHARGE).is_empty(), "somebody is charged");
-    let holds = recording.samples_of(mutex, event::TAKE);
-    assert_eq!(holds.len(), 2, "{holds:?}");
-}
-
-#[test]
-fn a_wait_for_a_plain_mutex_is_recorded() {
-    let name = "theirs::a_wait_for_a_plain_mutex_is_recorded";
-    let ended = passed(name, "glibc", Some(1), || is_waited_for(static_mutex(), lock));
-    ended.inspect(has_a_wait_and_two_holds);
-}
-
-#[test]
-fn a_timed_wait_for_a_mutex_that_looks_for_its_owner_is_recorded() {
-    let name = "theirs::a_timed_wait_for_a_mutex_that_looks_for_its_owner_is_recorded";
-    let ended = passed(name, "glibc", Some(1), || is_waited_for(mutex(PTHREAD_MUTEX_ERRORCHECK), lock_in_time));
-    ended.inspect(has_a_wait_and_two_holds);
-}
-
 /// Its marks are elsewhere, and its holders are known.
 #[test]
 fn a_wait_for_a_robust_mutex_and_its_holds_are_recorded() {
     let name = "theirs::a_wait_for_a_robust_mutex_and_its_holds_are_recorded";
-    for name_of_lock in ["glibc", "ondeck"] {
+    for name_of_lock in BOTH {
         let ended = passed(name, name_of_lock, Some(1), || is_waited_for(robust(), lock));
-        ended.inspect(has_a_wait_and_two_holds);
+        ended.inspect(has_a_wait);
     }
 }
 
@@ -293,13 +260,6 @@ fn a_mutex_that_is_refused_stays_as_it_was() {
         // SAFETY: forty bytes.
         assert_eq!(unsafe { *mutex.cast::<[u8; 40]>() }, [0; 40]);
     });
-}
-
-#[test]
-fn waits_on_a_condition_variable_are_recorded() {
-    let name = "theirs::waits_on_a_condition_variable_are_recorded";
-    let ended = passed(name, "glibc", Some(1), || waits_on_condition(PTHREAD_PROCESS_PRIVATE));
-    ended.inspect(has_waits_and_the_holds_between);
 }
 
 /// One that is made or destroyed where another was is another one, whichever of these the program calls.
