@@ -1,26 +1,16 @@
 /* Three threads that wait for each other for as many ms as the argument says. With a second one, the first thread ends at once; a
-   third one is the file that takes the program's place. With -DOTHER it is another build, and with -DFAKED its monotonic clock
-   stands ten days before the system's start. */
+   third one is the file that takes the program's place. With -DOTHER it is another build. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static sem_t done;
 static int ms;
 #ifdef OTHER
 __attribute__((used)) static void innocent(void) { __asm__ volatile(".skip 65536, 0x90"); }
-#endif
-#ifdef FAKED
-int clock_gettime(clockid_t clock, struct timespec *at) {
-    long answer = syscall(SYS_clock_gettime, clock, at);
-    if (clock == CLOCK_MONOTONIC) at->tv_sec -= 864000;
-    return (int)answer;
-}
 #endif
 static void *hold(void *unused)
 {

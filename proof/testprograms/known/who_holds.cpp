@@ -57,39 +57,6 @@ static void tasks(int thread, long turn)
     usleep(100);
 }
 
-// Sessions::expire. A template runs the closures of both under its mutex, and is compiled apart from them.
-template <class T> class Guarded {
-    std::mutex mutex;
-    T value;
-
-public:
-    template <class F> APART auto with(F f)
-    {
-        std::lock_guard guard(mutex);
-        return f(value);
-    }
-};
-struct Sessions {
-    Guarded<long> all;
-    APART void expire()
-    {
-        all.with([](long &value) {
-            computes(2000);
-            return value = 0;
-        });
-        END;
-    }
-    APART long touch() { return all.with([](long &value) { return ++value; }); }
-};
-static Sessions sessions;
-static void closures(int thread, long turn)
-{
-    sessions.touch();
-    usleep(50);
-    if (thread == 0 && turn % 40 == 0)
-        sessions.expire();
-}
-
 // fetch. It waits for a future inside of the section.
 static std::mutex registry;
 static std::atomic<std::promise<int> *> asked;
@@ -201,7 +168,7 @@ int main(int, char **arguments)
     struct {
         const char *name;
         void (*act)(int, long);
-    } cases[] = {{"tasks", tasks}, {"closures", closures}, {"futures", futures}, {"wrapped", wrapped},
+    } cases[] = {{"tasks", tasks}, {"futures", futures}, {"wrapped", wrapped},
                  {"spins", spins}};
     database = open_database();
     for (auto &one : cases) {

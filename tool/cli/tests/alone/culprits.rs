@@ -3,7 +3,7 @@
 
 use crate::alone;
 use crate::support::programs::{compiled, library, may_trace, recording_example, source};
-use crate::support::{Run, n_in_futex, ondeck, until};
+use crate::support::{Run, ondeck, until};
 use ondeck_launch::ChildProcess;
 use std::process::{Command, Stdio};
 
@@ -124,6 +124,14 @@ fn a_process_that_hangs_already_is_told_of() {
         let said = first_of(after);
         assert!(says(&said, expected), "{case} {preloaded}: not {expected:?} in {said}");
     }
+}
+
+/// Threads of a process that sleep for a lock or the like.
+fn n_in_futex(process: impl std::fmt::Display) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs, on Linux");
+    let calls = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("syscall")).unwrap_or_default());
+    let futex = format!("{} ", libc::SYS_futex);
+    calls.filter(|call| call.starts_with(&futex)).count()
 }
 
 impl Program {

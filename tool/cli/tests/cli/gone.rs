@@ -2,8 +2,8 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::kernel::{has, leads_to};
+use crate::support::Scratch;
 use crate::support::programs::{compiled, may_trace, own_copy, profile_in, profile_of, profiled, recorded};
-use crate::support::{Scratch, ondeck};
 use ondeck_launch::ChildProcess;
 use ondeck_profile::{Profile, WaitKind};
 use std::process::Command;
@@ -97,22 +97,6 @@ fn a_library_that_was_replaced_has_its_own_names_or_a_note() {
     assert!(leads_to(&profile, profile.locks[0].waiters[0].stack, "work"), "{:?}", profile.frames);
     let notes: Vec<_> = profile.notes.iter().filter(|note| note.contains("libhold.so: was gone or replaced")).collect();
     assert!(notes.len() == 1 && notes[0].contains("run ondeck as root"), "{:?}", profile.notes);
-}
-
-#[test]
-fn a_process_whose_first_thread_has_ended_has_names() {
-    if !may_trace() {
-        return;
-    }
-    let program = compiled("waiters.c", &[]);
-    let guest = guest(&program, &["600000", "ends"]);
-    let (profile, run) = profiled(&["--pid", &guest.pid().to_string(), "--for", "300ms"]);
-    assert_eq!((run.code, profile.processes[0].program.as_str()), (Some(0), &*program), "{}", run.stderr);
-    assert_named(&profile);
-    // As `top` reads it.
-    let run = ondeck(&["profile", "--every", "100ms", "--pid", &guest.pid().to_string(), "--for", "300ms"]);
-    // Who holds it or who wakes the others, which is the same function.
-    assert!(run.stderr.contains("`hold` (waiters.c:") && run.stderr.contains("`held`"), "{}", run.stderr);
 }
 
 /// Whether a recording of the program that the words name has names of one of its files, or else a note that it is another now.

@@ -68,13 +68,6 @@ fn the_clock_of_a_time_namespace_is_understood() {
 }
 
 #[test]
-fn a_clock_that_is_faked_keeps_nobody_busy() {
-    let program = compiled("waiters.c", &["-rdynamic", "-DFAKED"]);
-    let waited = waited(&profiled(&[&program, "100"]));
-    assert!(waited.len() == 1 && (0.05..1.0).contains(&waited[0].0), "{waited:?}");
-}
-
-#[test]
 fn a_process_that_goes_on_is_in_the_list() {
     let program = compiled("waiters.c", &[]);
     let start = format!("{program} 4000 >/dev/null 2>&1 & sleep 0.4; exit 3");

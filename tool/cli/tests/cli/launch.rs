@@ -29,14 +29,6 @@ fn the_library_is_in_the_program_and_in_its_children() {
     }
 }
 
-#[test]
-fn the_lock_is_handed_on_by_name() {
-    for (arguments, lock) in [(&["--lock", "std-port"][..], "std-port"), (&[], "ondeck")] {
-        let run = run(&[arguments, &["--", "sh", "-c", "echo $ONDECK_LOCK"]].concat());
-        assert_eq!(run.stdout.trim(), lock);
-    }
-}
-
 /// musl's loader ends a program for which it finds a library that it cannot use.
 #[test]
 fn a_child_with_another_c_library_runs_with_its_own_locks() {

@@ -11,16 +11,6 @@ fn profile(arguments: &[&str]) -> Run {
     ondeck(&[&["profile", "--library", library()], arguments].concat())
 }
 
-/// Tasks wait without a thread, and so without a lock that is recorded.
-#[test]
-fn where_tasks_wait_it_is_not_said_that_no_lock_matters() {
-    let run = profile(&["--rate", "1", "--", &compiled("tasks.c", &[])]);
-    assert_eq!(run.code, Some(7), "{}", run.stderr);
-    let says = |words: &str| run.stderr.contains(words);
-    assert!(says("Only what whole threads wait for was seen") && !says("No lock holds"), "{}", run.stderr);
-    assert!(says("note: locks between tokio's tasks are not seen") && says("\n  tokio-console\n"), "{}", run.stderr);
-}
-
 /// More processes, one after the other, than files may be open. Of each what it recorded is there, and none leaves a file.
 #[test]
 fn there_may_be_more_processes_than_open_files() {
@@ -103,23 +93,6 @@ fn all_that_was_asked_for_is_written() {
     assert!(compared.stdout.contains("held"), "{}", compared.stdout);
 }
 
-/// Each section lasts 2 ms, and two of three threads wait for it at any time.
-#[test]
-fn the_first_line_says_what_to_do() {
-    let program = compiled("waiters.c", &[]);
-    let run = profile(&["--rate", "1", "--", &program, "300"]);
-    let first: String = run.stderr.lines().take_while(|line| !line.is_empty()).collect::<Vec<&str>>().join(" ");
-    // On a busy machine it has no core, too.
-    for words in
-        ["waiters: `hold` (waiters.c:", "holds `held` for ", "at a time", " while it is blocked in clock_nanosleep"]
-    {
-        assert!(first.contains(words), "{words:?} is missing in: {}", run.stderr);
-    }
-    assert!(run.stderr.contains("\nheld\n- `hold` (waiters.c:"), "{}", run.stderr);
-    let quiet = profile(&["--", "sort", "/dev/null"]);
-    assert!(quiet.stderr.starts_with("sort: No lock "), "{}", quiet.stderr);
-}
-
 #[test]
 fn snapshots_are_written_in_time_and_on_demand() {
     let scratch = Scratch::new();
@@ -175,22 +148,6 @@ fn what_cannot_be_is_refused_before_the_program_starts() {
 }
 
 #[test]
-fn recordings_are_gone_afterwards() {
-    let scratch = Scratch::new();
-    let listing = scratch.path("listing");
-    let run = profile(&[
-        "--",
-        "sh",
-        "-c",
-        &format!("ls -d \"$ONDECK_RECORD\" >{listing}; ls \"$ONDECK_RECORD\" >>{listing}"),
-    ]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let listing = std::fs::read_to_string(listing).unwrap();
-    let (directory, files) = listing.split_once('\n').unwrap();
-    assert!(files.contains(".ondeck") && !Path::new(directory).exists(), "{listing}");
-}
-
-#[test]
 fn the_library_has_probes() {
     let notes = Command::new("readelf").args(["-n", library()]).stdout(Stdio::piped()).output().unwrap();
     let notes = String::from_utf8_lossy(&notes.stdout).into_owned();
@@ -214,21 +171,6 @@ fn a_process_lives_on_without_its_first_thread() {
     // For 0.6 s at least, one holds it and the others wait or wait for a core. Of a recording that
     // ends with the first thread there would be next to nothing.
     assert!(waited > 0.1e9, "{waited} ns");
-}
-
-#[test]
-fn locks_of_one_kind_are_one_row_unless_each_is_wanted() {
-    let program = compiled("accounts.c", &[]);
-    let names = |more: &[&str]| {
-        let profile = recording_of(&[&["--rate", "1"], more].concat(), &[&program]);
-        let of_program = |name: &&String| name.contains("open_account") || name.contains("shards");
-        let mut names: Vec<String> = profile.locks.iter().map(|lock| &lock.name).filter(of_program).cloned().collect();
-        names.sort();
-        names
-    };
-    assert_eq!(names(&[]), ["10 locks made in open_account (accounts.c:29)", "3 locks of shards[]"]);
-    let each = names(&["--each-lock"]);
-    assert_eq!((each.len(), each.last().map(String::as_str)), (13, Some("shards[2]")), "{each:?}");
 }
 
 /// Containers often have no `sudo`, and root needs none.

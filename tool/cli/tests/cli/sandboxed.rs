@@ -28,54 +28,13 @@ fn listed(line: &str) -> String {
     calls.join(" ")
 }
 
-/// The number of a system call.
+/// The number of a system call, as compilers for C know it.
 fn number(call: &str) -> String {
-    let numbers = [
-        ("access", libc::SYS_access),
-        ("arch_prctl", libc::SYS_arch_prctl),
-        ("brk", libc::SYS_brk),
-        ("clock_nanosleep", libc::SYS_clock_nanosleep),
-        ("clone", libc::SYS_clone),
-        ("clone3", libc::SYS_clone3),
-        ("close", libc::SYS_close),
-        ("execve", libc::SYS_execve),
-        ("exit", libc::SYS_exit),
-        ("exit_group", libc::SYS_exit_group),
-        ("fstat", libc::SYS_fstat),
-        ("fstatfs", libc::SYS_fstatfs),
-        ("ftruncate", libc::SYS_ftruncate),
-        ("futex", libc::SYS_futex),
-        ("getdents64", libc::SYS_getdents64),
-        ("getpid", libc::SYS_getpid),
-        ("getppid", libc::SYS_getppid),
-        ("getrandom", libc::SYS_getrandom),
-        ("gettid", libc::SYS_gettid),
-        ("madvise", libc::SYS_madvise),
-        ("membarrier", libc::SYS_membarrier),
-        ("mmap", libc::SYS_mmap),
-        ("mprotect", libc::SYS_mprotect),
-        ("munmap", libc::SYS_munmap),
-        ("newfstatat", libc::SYS_newfstatat),
-        ("openat", libc::SYS_openat),
-        ("prctl", libc::SYS_prctl),
-        ("pread64", libc::SYS_pread64),
-        ("prlimit64", libc::SYS_prlimit64),
-        ("read", libc::SYS_read),
-        ("readlink", libc::SYS_readlink),
-        ("readlinkat", libc::SYS_readlinkat),
-        ("rseq", libc::SYS_rseq),
-        ("rt_sigaction", libc::SYS_rt_sigaction),
-        ("rt_sigprocmask", libc::SYS_rt_sigprocmask),
-        ("sched_getaffinity", libc::SYS_sched_getaffinity),
-        ("sched_yield", libc::SYS_sched_yield),
-        ("seccomp", libc::SYS_seccomp),
-        ("set_robust_list", libc::SYS_set_robust_list),
-        ("set_tid_address", libc::SYS_set_tid_address),
-        ("unlinkat", libc::SYS_unlinkat),
-        ("write", libc::SYS_write),
-    ];
-    let found = numbers.iter().find(|(name, _)| *name == call);
-    found.unwrap_or_else(|| panic!("{call} has no number here")).1.to_string()
+    let numbers = std::fs::read_to_string("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+        .or_else(|_| std::fs::read_to_string("/usr/include/asm/unistd_64.h"))
+        .expect("the C library's headers are there");
+    let found = numbers.lines().find_map(|line| line.strip_prefix(&format!("#define __NR_{call} ")));
+    found.unwrap_or_else(|| panic!("{call} has no number")).to_owned()
 }
 
 /// `sandbox.c`, as it runs.

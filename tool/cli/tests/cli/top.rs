@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 use crate::support::programs::{compiled, library, own_copy};
-use crate::support::{self, Scratch, command, failed, n_in_futex, ondeck, takes, until};
+use crate::support::{self, Scratch, command, failed, ondeck, takes, until};
 use ondeck_launch::ChildProcess;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -195,22 +195,4 @@ fn who_waits_for_whom_is_said_while_a_program_hangs() {
     let plain = lists.replace('\n', " ");
     assert!(plain.contains("Deadlock: ") && plain.contains("holds `accounts` and waits for `totals` since"), "{lists}");
     assert!(lists.lines().all(|line| line.chars().count() <= 80), "{lists}");
-}
-
-/// The same of a process that hung before.
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn a_process_that_hangs_already_is_explained() {
-    if !crate::support::programs::may_trace() {
-        return;
-    }
-    let program = compiled("circle.c", &[]);
-    let mut child = Command::new(&program).spawn().unwrap();
-    until("both threads wait", || n_in_futex(child.id()) == 2);
-    let run = ondeck(&["top", "--pid", &child.id().to_string()]);
-    child.wait().unwrap();
-    let plain = run.stdout.replace('\n', " ");
-    for said in ["Deadlock: ", "`deposit` (circle.c:6)", "holds `accounts` and waits for `totals` since"] {
-        assert!(plain.contains(said), "{}", run.stdout);
-    }
 }

@@ -141,14 +141,6 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Threads of a process that sleep for a lock or the like.
-pub(crate) fn n_in_futex(process: impl std::fmt::Display) -> usize {
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs, on Linux");
-    let calls = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("syscall")).unwrap_or_default());
-    let futex = format!("{} ", libc::SYS_futex);
-    calls.filter(|call| call.starts_with(&futex)).count()
-}
-
 /// Whether the program takes these signals itself by now: before, they would end it.
 pub(crate) fn takes(child: &Child, signals: &[i32]) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs, on Linux");
