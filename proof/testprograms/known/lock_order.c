@@ -76,29 +76,11 @@ static void tried_b_then_a(void) {
   }
 }
 
-static void addresses(void) {
-  enum { N = 1000 };
-  Lock *all = malloc(N * sizeof(Lock));
-  for (int at = 0; at < N; at++) pthread_mutex_init(&all[at], NULL);
-  for (int step = 1; step < 20; step++)
-    for (int at = 0; at + step < N; at += step) both(&all[at], &all[at + step]);
-}
-
 static void philosophers(void) {
   enum { N = 5 };
   Lock *forks = malloc(N * sizeof(Lock));
   for (int at = 0; at < N; at++) pthread_mutex_init(&forks[at], NULL);
   for (int at = 0; at < N; at++) both(&forks[at], &forks[(at + 1) % N]);
-}
-
-// At one address one after the other: they are never the same two.
-static void again(void) {
-  static Lock place[2];
-  for (int round = 0; round < 10; round++) {
-    for (int at = 0; at < 2; at++) pthread_mutex_init(&place[at], NULL);
-    both(&place[round % 2], &place[1 - round % 2]);
-    for (int at = 0; at < 2; at++) pthread_mutex_destroy(&place[at]);
-  }
 }
 
 static void recursive(void) {
@@ -142,16 +124,6 @@ static void waits_with_a_having_b(void) {
   pthread_mutex_unlock(&its->b);
 }
 
-static void release_b(void) { pthread_mutex_unlock(&its->b); }
-
-// Another thread releases b: this one has it no more.
-static void b_is_released_elsewhere_then_a(void) {
-  pthread_mutex_lock(&its->b);
-  in_thread(release_b);
-  pthread_mutex_lock(&its->a);
-  pthread_mutex_unlock(&its->a);
-}
-
 static void read_then_a(void) {
   pthread_rwlock_rdlock(&its->table);
   pthread_rwlock_rdlock(&its->table);
@@ -172,19 +144,6 @@ static void a_then_write(void) {
   pthread_rwlock_wrlock(&its->table);
   pthread_rwlock_unlock(&its->table);
   pthread_mutex_unlock(&its->a);
-}
-
-// Readers do not keep each other out, so they are no outer lock.
-static void read_a_then_b(void) {
-  pthread_rwlock_rdlock(&its->table);
-  a_then_b();
-  pthread_rwlock_unlock(&its->table);
-}
-
-static void read_b_then_a(void) {
-  pthread_rwlock_rdlock(&its->table);
-  b_then_a();
-  pthread_rwlock_unlock(&its->table);
 }
 
 static void reads_again(pthread_rwlock_t *lock) {
@@ -235,13 +194,6 @@ static void kinds(void) {
   both(new_user(), new_file());
 }
 
-static void deep(void) {
-  static Lock many[20];
-  for (int at = 0; at < 20; at++) pthread_mutex_lock(&many[at]);
-  for (int at = 0; at < 20; at++) pthread_mutex_unlock(&many[at]);
-  a_then_b();
-}
-
 static const char *snapshots;
 
 // Has the observer, our parent, look at what is recorded, and waits for the snapshot of that number.
@@ -273,20 +225,15 @@ static void short_lived(void) {
   DO(half_outer, outer_a_then_b, outer_b_then_a, b_then_a)                             \
   DO(try, a_then_b, b_tries_a)                                                         \
   DO(tried, a_then_b, tried_b_then_a)                                                  \
-  DO(addresses, addresses)                                                             \
-  DO(again, again)                                                                     \
   DO(recursive, recursive)                                                             \
   DO(condition, waits_with_b_having_a)                                                 \
   DO(condition_inverted, waits_with_a_having_b)                                        \
-  DO(elsewhere, a_then_b, b_is_released_elsewhere_then_a)                              \
   DO(readers, read_after_all, read_then_a)                                             \
   DO(readers_inverted, read_then_a, a_then_write)                                      \
-  DO(reading_outer, read_a_then_b, read_b_then_a)                                      \
   DO(read_again, read_again)                                                           \
   DO(read_turns_again, read_turns_again)                                               \
   DO(read_turns_again_below, read_turns_again_below_a)                                 \
-  DO(readers_after_writers, read_turns_then_a, a_then_read_turns)                      \
-  DO(deep, deep, b_then_a)
+  DO(readers_after_writers, read_turns_then_a, a_then_read_turns)
 #define ALONE(DO)              \
   DO(kinds, kinds)             \
   DO(philosophers, philosophers) \

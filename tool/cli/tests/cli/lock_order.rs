@@ -46,13 +46,11 @@ fn both_orders_of_two_locks_are_found_and_nothing_else() {
         let expected = [
             "of_circle.a of_circle.b of_circle.c",
             "of_condition_inverted.a of_condition_inverted.b",
-            "of_deep.a of_deep.b",
             "of_half_outer.a of_half_outer.b",
             "of_pair.a of_pair.b",
             "of_read_turns_again.turns",
             "of_readers_after_writers.a of_readers_after_writers.turns",
             "of_readers_inverted.a of_readers_inverted.table",
-            "of_reading_outer.a of_reading_outer.b",
             "of_tried.a of_tried.b",
         ];
         assert_eq!(circles(&in_order(lock, &program, "all")), expected, "{lock}");
