@@ -3,6 +3,7 @@
 //! They need the rights to trace system calls. Who has none is told which test was skipped.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
+use crate::running::Server;
 use crate::support::programs::{compiled, library, may_trace, profile_of, profiled, skipped, source};
 use crate::support::{
     Scratch, command, failed, full_pipe, ondeck, refused, run, signal, takes, until, until_it_writes,
@@ -327,14 +328,8 @@ fn several_processes_that_run_are_watched() {
         return;
     }
     let program = compiled("server.c", &[]);
-    let begin = |argument: &str| {
-        let mut server = Command::new(&program);
-        let mut child = server.arg(argument).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        until_it_says_so(&mut child);
-        child
-    };
-    let servers = [begin("usual"), begin("leaves")];
-    let [first, second] = servers.each_ref().map(|server| server.id().to_string());
+    let servers = ["usual", "leaves"].map(|argument| Server::start(Command::new(&program).arg(argument)));
+    let [first, second] = servers.each_ref().map(Server::pid);
     let threads = std::fs::read_dir(format!("/proc/{second}/task")).unwrap();
     let threads = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap());
     let thread = threads.into_iter().find(|thread| *thread != second).unwrap();
@@ -351,15 +346,7 @@ fn several_processes_that_run_are_watched() {
         let lock = profile.locks.iter().find(is_its);
         assert!(lock.is_some_and(|lock| lock.wait_ns > 50e6), "{pid}: {:?}", profile.locks);
     }
-    for mut server in servers {
-        server.kill().unwrap();
-        server.wait().unwrap();
-    }
-}
-
-fn until_it_says_so(child: &mut std::process::Child) {
-    let mut line = [0; 6];
-    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+    servers.into_iter().for_each(Server::end);
 }
 
 #[test]

@@ -9,10 +9,10 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 /// `server.c`, or the like, as it runs.
-struct Server(Child);
+pub(crate) struct Server(Child);
 
 impl Server {
-    fn start(command: &mut Command) -> Server {
+    pub(crate) fn start(command: &mut Command) -> Server {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -26,12 +26,12 @@ impl Server {
         Server::start(run.args(arguments))
     }
 
-    fn pid(&self) -> String {
+    pub(crate) fn pid(&self) -> String {
         self.0.id().to_string()
     }
 
     /// Ends it, as it would have without us.
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.0.stdin.take().unwrap().write_all(b"\n").unwrap();
         let output = self.0.wait_with_output().unwrap();
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), b"ended\n".as_slice()));
