@@ -74,13 +74,6 @@ fn table() {
 }
 
 #[test]
-fn json() {
-    let arguments = ["sim", "--machine", "m1", "--workload", "solo", "--lock", "mcs", "--seconds", "0.001"];
-    let run = ondeck(&[&arguments[..], &["--rounds", "1", "--format", "json"]].concat());
-    assert_snapshot!(run.stdout);
-}
-
-#[test]
 fn csv() {
     assert_snapshot!(sim(&["--format", "csv", "--rounds", "1"]).stdout);
 }
