@@ -234,19 +234,6 @@ fn a_program_whose_first_thread_has_ended_is_recorded() {
 }
 
 #[test]
-fn the_number_of_a_thread_means_its_process() {
-    let server = Server::with("glibc", &[]);
-    let threads = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
-    let threads = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap());
-    let thread = threads.into_iter().find(|thread| *thread != server.pid()).unwrap();
-    let profile = profile_of(&["--pid", &thread, "--for", "700ms"]);
-    assert_waited(&profile);
-    let note = format!("{thread} is a thread of process {}", server.pid());
-    assert!(profile.notes.len() == 1 && profile.notes[0].starts_with(&note), "{:?}", profile.notes);
-    server.end();
-}
-
-#[test]
 fn a_program_that_becomes_another_one_is_listed_as_far_as_it_went() {
     let mut server = Server::with("glibc", &["becomes"]);
     let json = Scratch::new();
@@ -268,24 +255,6 @@ fn a_program_that_becomes_another_one_is_listed_as_far_as_it_went() {
     BufReader::new(server.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "begun\n");
     server.end();
-}
-
-#[test]
-fn several_numbers_are_several_processes() {
-    let servers = [Server::with("glibc", &[]), Server::with("ondeck", &[])];
-    let [first, second] = servers.each_ref().map(Server::pid);
-    let both = format!("{first},{second}");
-    for numbers in [&[first.as_str(), &second][..], &[&both]] {
-        let profile = profile_of(&[&["--pid"], numbers, &["--for", "700ms"]].concat());
-        let mut pids: Vec<String> = profile.processes.iter().map(|process| process.pid.to_string()).collect();
-        pids.sort();
-        let mut expected = vec![first.clone(), second.clone()];
-        expected.sort();
-        assert_eq!(pids, expected, "{:?}", profile.notes);
-    }
-    let refused = ondeck(&["profile", "--pid", &first, "4194999", "--for", "1s"]);
-    failed(&refused, 2, &["--pid 4194999", "no such process"]);
-    servers.into_iter().for_each(Server::end);
 }
 
 /// The parent of workers uses no lock itself.

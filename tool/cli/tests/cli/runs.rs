@@ -28,16 +28,6 @@ fn rows_of(csv: &str) -> Vec<Vec<(String, String)>> {
 }
 
 #[test]
-fn the_table_names_workload_and_locks() {
-    let run = done(&short(&[]));
-    for word in ["mutex-contention", "std", "pthread", "M/s", "What the figures say"] {
-        assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
-    }
-    assert!(run.stdout.lines().all(|line| line.chars().count() <= 120), "{}", run.stdout);
-    assert!(run.stderr.contains("4 measurements of 0.02 s, 1 round: about"), "{}", run.stderr);
-}
-
-#[test]
 fn csv_on_standard_output_has_the_published_header() {
     let run = ondeck(&short(&["--format", "csv"]));
     assert_eq!(run.stdout.lines().next(), Some(HEADER));
@@ -51,19 +41,6 @@ fn csv_on_standard_output_has_the_published_header() {
         let expected = figure("ops") / figure("seconds");
         assert!((figure("ops_per_s") - expected).abs() <= 1e-6 * expected, "{row:?}");
     }
-}
-
-#[test]
-fn json_has_fingerprint_command_and_rows() {
-    let run = ondeck(&short(&["--format", "json"]));
-    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(json["rows"].as_array().unwrap().len(), 4);
-    assert_eq!(json["rows"][0]["machine"], json["fingerprint"]["machine"]);
-    assert!(json["command"].as_str().unwrap().starts_with("ondeck bench --lock std,pthread"));
-    let names: Vec<&str> = json["rows"][0].as_object().unwrap().keys().map(String::as_str).collect();
-    let mut expected: Vec<&str> = HEADER.split(',').collect();
-    expected.sort_unstable();
-    assert_eq!(names, expected);
 }
 
 #[test]
@@ -95,17 +72,6 @@ fn a_workload_about_waits_has_their_tail_in_the_table() {
     }
     assert!(run.stderr.contains("--lock has no effect on it"), "{}", run.stderr);
     assert!(run.stdout.lines().all(|line| line.chars().count() <= 120), "{}", run.stdout);
-}
-
-#[test]
-fn a_pool_shows_dispatches_and_bursts() {
-    let line = "bench --workload pool/gap1000 --lock std,pthread --threads 2 --rounds 1 --seconds 0.1";
-    let (run, name) = (done(&words(line)), "pool/burst4-work5-gap1000-after");
-    for word in
-        [&format!("{name}/dispatch"), &format!("{name}/burst"), "99 of 100 dispatches or bursts", "p90", "p99.9"]
-    {
-        assert!(run.stdout.contains(word), "no {word:?} in {}", run.stdout);
-    }
 }
 
 /// Numbers of the processes whose parent is this one and that run still.
@@ -143,15 +109,6 @@ fn loops_beside_are_in_the_rows_and_gone_after_a_kill() {
         !stat.contains("(ondeck)") || stat.contains(") Z ")
     };
     until("the end of the loops", || loops.iter().all(is_gone));
-}
-
-#[test]
-fn attempts_have_a_row_for_each_form() {
-    let run = done(&short(&["--workload", "monitor-try-enter,monitor-latency", "--format", "csv"]));
-    for name in ["monitor-try-enter/thin,std,1", "monitor-try-enter/locked,pthread,1", "monitor-latency,std,2"] {
-        assert!(run.stdout.contains(name), "no {name:?} in {}", run.stdout);
-    }
-    assert!(run.stderr.contains("monitor-latency takes 2 to 1024 threads"), "{}", run.stderr);
 }
 
 /// All of it takes a quarter of a minute, and what it prints then, tests of `ondeck-workloads` say.
