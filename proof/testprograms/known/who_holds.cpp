@@ -28,35 +28,6 @@ static void computes(double us)
 }
 static long n;
 
-// Rebuild::run. Both unlock in their last act, a jump, and are called at one place.
-static std::mutex index_lock;
-struct Task {
-    virtual void run() = 0;
-};
-struct Lookup : Task {
-    void run() override
-    {
-        std::lock_guard guard(index_lock);
-        n++;
-    }
-};
-struct Rebuild : Task {
-    void run() override
-    {
-        std::lock_guard guard(index_lock);
-        computes(3000);
-        n = 0;
-    }
-};
-static Lookup lookup;
-static Rebuild rebuild;
-static void tasks(int thread, long turn)
-{
-    Task *task = thread == 0 && turn % 40 == 0 ? (Task *)&rebuild : &lookup;
-    task->run();
-    usleep(100);
-}
-
 // fetch. It waits for a future inside of the section.
 static std::mutex registry;
 static std::atomic<std::promise<int> *> asked;
@@ -168,7 +139,7 @@ int main(int, char **arguments)
     struct {
         const char *name;
         void (*act)(int, long);
-    } cases[] = {{"tasks", tasks}, {"futures", futures}, {"wrapped", wrapped},
+    } cases[] = {{"futures", futures}, {"wrapped", wrapped},
                  {"spins", spins}};
     database = open_database();
     for (auto &one : cases) {

@@ -5,8 +5,7 @@ use crate::culprits::{first_paragraph, says};
 use crate::support::programs::compiled;
 
 /// What the list says first has these words in it in their order, and not the last one.
-const CASES: [(&str, &[&str], &str); 4] = [
-    ("tasks", &["`Rebuild::run`", "holds `index_lock` for "], "Lookup"),
+const CASES: [(&str, &[&str], &str); 3] = [
     ("futures", &["`fetch`", "holds `registry` for ", "waits for a future (`std::future::get`)"], "notification"),
     ("spins", &["Threads spend ", " in a loop that only waits, as for a spin lock, in `merge`"], "totals"),
     ("wrapped", &["`store`", "holds ", "made in `open_database"], "db_mutex"),
