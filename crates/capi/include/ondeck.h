@@ -205,7 +205,8 @@ int ondeck_rwlock_rdlock_for(ondeck_rwlock_t *lock, uint64_t nanoseconds);
 /* Locks for writing. Waits while anybody else is inside. Returns 0. */
 int ondeck_rwlock_wrlock(ondeck_rwlock_t *lock);
 
-/* Locks for writing if nobody is inside or waits. Never waits. Returns 0, or EBUSY if there is somebody. */
+/* Locks for writing if nobody is inside or waits. Waits for no thread. Returns 0, or EBUSY if there is somebody. If readers
+ * count themselves by core, a system call has to tell, and the answer is EBUSY while another thread is at that. */
 int ondeck_rwlock_trywrlock(ondeck_rwlock_t *lock);
 
 /* As ondeck_rwlock_timedrdlock, but for writing. */

@@ -69,8 +69,8 @@
 //!   the phase of its own turn_away, as each turn admits all who wait. asserted: cannot be, locally; checked by: conformance
 //!   `all_roles`, TLA+ `WaitersAreCounted`.
 //! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
-//!   that has ASLEEP. (The counter is in the lower half. But each fold that ends a wait changes the upper one, also one that is
-//!   refused.) So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait looks at ASLEEP in
+//!   that has ASLEEP. (The counter is in the lower half. But each fold that ends a wait changes the upper one. One that is refused
+//!   moves `entered` there, which comes round after 16 readers.) So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait looks at ASLEEP in
 //!   the value that it replaces, and then wakes all: admit, unreserve, reopen, a fold that is refused, and reserve if the lock was
 //!   closed; exit, turn_away and fold if a writer waits for no other reader. ASLEEP is cleared only by who then wakes all.
 //!   asserted: cannot be, locally; checked by: conformance `all_roles`, TLA+ `NoLostWakeup`.

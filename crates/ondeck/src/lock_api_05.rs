@@ -225,7 +225,8 @@ fn releasing<U>(lock: &RawRwLock, upgrade: impl FnOnce() -> U) -> U {
 }
 
 // SAFETY: `RawOndeckRwLock` promises that a writer is alone, with acquire and release semantics; `Guard` carries no state. An
-// acquisition that panics has not got the lock, and no release panics. A lock that is taken may be moved or dropped by its
+// acquisition that panics has not got the lock. A release that panics, beside too many readers, leaves a reader in for good, and
+// so lets no writer in. A lock that is taken may be moved or dropped by its
 // only owner: what its address is noted for is a hint, and a counter goes with its word.
 unsafe impl v05::RawRwLock for RawRwLock {
     // As for `RawMutex`.

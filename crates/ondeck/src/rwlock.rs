@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 pub(crate) use unlocked::or_abort;
 
 /// A lock around data that many threads may read at once, or one thread may write. It has the methods of
-/// `parking_lot::RwLock`, and 16 bytes beside its data.
+/// `parking_lot::RwLock` but `raw`, `from_raw` and `const_new`, and 16 bytes beside its data.
 ///
 /// One of the readers may be *upgradable*: it reads beside the others, and can become the writer without a gap in which
 /// another thread writes. [`upgradable_read`](RwLock::upgradable_read) makes it.
@@ -324,6 +324,9 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Blocking
     /// May spin and sleep. A thread that has the lock already may wait for ever.
+    ///
+    /// # Panics
+    /// As [`read`](RwLock::read) and [`write`](RwLock::write).
     ///
     /// # Example
     /// See [`RwLockUpgradableReadGuard`].

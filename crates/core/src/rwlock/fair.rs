@@ -10,7 +10,7 @@
 //! # Bound
 //! Who leaves so waits for one look of the thread that has the turn. That takes a microsecond if it runs, and longer if it has just
 //! been woken, or leaves readers that were CALLED the time to come. After [`NOTICED_NS`] it is given up: then the release is a
-//! plain one. New readers come in meanwhile.
+//! plain one. So it is beside an upgradable reader, who may have been there before. New readers come in meanwhile.
 
 use super::pace::Pace;
 use super::state::{CLOSED, UPGRADABLE, WRITER};

@@ -268,7 +268,7 @@ impl<P: CoreCounters, T: Policy> Drop for RawOndeckRwLock<P, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::ASLEEP;
+    use super::super::state::{ASLEEP, CALLED};
     use super::*;
     use crate::Hardware;
     use std::time::{Duration, Instant};
@@ -299,6 +299,22 @@ mod tests {
         // SAFETY: acquired above.
         unsafe { lock.release_write() };
         assert!(!lock.load().is_spread() && lock.spread() && lock.is_at_rest());
+    }
+
+    /// A writer that waits lets those come first that were called; one that does not wait has no such time.
+    #[test]
+    fn a_try_folds_it_also_if_readers_were_called() {
+        let Some(lock) = spread() else { return };
+        lock.word.fetch_or(CALLED, Relaxed);
+        assert!(lock.try_write());
+        // SAFETY: acquired above.
+        unsafe { lock.release_write() };
+        assert!(lock.spread());
+        lock.word.fetch_or(CALLED, Relaxed);
+        lock.read();
+        assert!(!lock.try_write() && !lock.write_until(1));
+        leave(&lock);
+        assert!(lock.try_write());
     }
 
     #[test]

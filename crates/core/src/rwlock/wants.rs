@@ -62,7 +62,8 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         loop {
             let state = self.load();
             let yields = state.has(WRITER);
-            let is_impatient = pace.is_over(yields);
+            // That nobody reads a spread lock, only a fold can tell; so who has no time left folds it once.
+            let is_impatient = pace.is_over(yields) || state.is_spread() && is_past::<P>(deadline);
             let has_closed = state.has(want.flag());
             let closes = !has_closed && want.closes(state, is_impatient);
             if let Some(next) = want.taken(state) {

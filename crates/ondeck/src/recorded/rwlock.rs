@@ -1,7 +1,7 @@
 //! The reader-writer lock in a build that can record: each operation does its work and tells the recorder.
 //!
 //! An upgradable reader is recorded as one that reads. A change of what is held ends a hold and begins another one. It is told as
-//! a try that succeeds: no other thread comes in between, so it is no step of a lock order.
+//! a try that succeeds, so it is no step of a lock order: a deadlock of an upgrade that waits for a reader is not told of.
 
 use super::{Machine, address, is_told, is_wished};
 use core::ops::Deref;

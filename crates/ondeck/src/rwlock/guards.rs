@@ -416,7 +416,8 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         unsafe { RwLockWriteGuard::new(lock) }
     }
 
-    /// Becomes the writer if there is no other reader. Never waits.
+    /// Becomes the writer if there is no other reader. Waits for no thread; if readers count themselves by core, a system
+    /// call has to tell, and the answer is no while another thread is at that.
     ///
     /// # Errors
     /// If there is another reader. The error is the guard, which still reads upgradably.

@@ -212,9 +212,11 @@ impl RawRwLock {
     #[inline]
     pub unsafe fn bump_shared(&self) {
         if self.0.is_waited_for() {
-            // SAFETY: the caller's.
-            unsafe { self.unlock_shared_fair() };
-            or_abort(|| self.lock_shared());
+            or_abort(|| {
+                // SAFETY: the caller's.
+                unsafe { self.unlock_shared_fair() };
+                self.lock_shared();
+            });
         }
     }
 }
@@ -335,9 +337,11 @@ impl RawRwLock {
     #[inline]
     pub unsafe fn bump_exclusive(&self) {
         if self.0.is_waited_for() {
-            // SAFETY: the caller's.
-            unsafe { self.unlock_exclusive_fair() };
-            or_abort(|| self.lock_exclusive());
+            or_abort(|| {
+                // SAFETY: the caller's.
+                unsafe { self.unlock_exclusive_fair() };
+                self.lock_exclusive();
+            });
         }
     }
 
@@ -478,9 +482,11 @@ impl RawRwLock {
     #[inline]
     pub unsafe fn bump_upgradable(&self) {
         if self.0.is_waited_for() {
-            // SAFETY: the caller's.
-            unsafe { self.unlock_upgradable_fair() };
-            or_abort(|| self.lock_upgradable());
+            or_abort(|| {
+                // SAFETY: the caller's.
+                unsafe { self.unlock_upgradable_fair() };
+                self.lock_upgradable();
+            });
         }
     }
 
@@ -516,7 +522,8 @@ impl RawRwLock {
         unsafe { self.0.upgrade() };
     }
 
-    /// Becomes the writer if there is no other reader, and returns whether that is so. Never waits.
+    /// Becomes the writer if there is no other reader, and returns whether that is so. Waits for no thread; if readers count
+    /// themselves by core, a system call has to tell, and the answer is no while another thread is at that.
     ///
     /// # Safety
     /// As [`upgrade`](RawRwLock::upgrade), with whose panics too.

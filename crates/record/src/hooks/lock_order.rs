@@ -89,10 +89,17 @@ fn with<T>(flag: impl Fn(&'static Held) -> &'static Cell<u32>, act: impl FnOnce(
     if !tells_order() {
         return act();
     }
-    let before = flag(&own().held).replace(1);
-    let result = act();
-    flag(&own().held).set(before);
-    result
+    struct Restores(&'static Cell<u32>, u32);
+    impl Drop for Restores {
+        #[inline]
+        fn drop(&mut self) {
+            self.0.set(self.1);
+        }
+    }
+    let flag = flag(&own().held);
+    // Also if there are too many readers, which is told by a panic.
+    let _restores = Restores(flag, flag.replace(1));
+    act()
 }
 
 /// The calling thread has acquired the lock of that number.

@@ -120,7 +120,9 @@ impl Holds {
                     old.learn(times);
                     match old.goes_on(&hold) {
                         true => {
-                            let watched = old.watched.take().or(hold.watched);
+                            // A thread that has ended with the lock would be watched for ever.
+                            let is_here = !matches!(seen.0, Seen::Elsewhere);
+                            let watched = old.watched.take().or(hold.watched).filter(|_| is_here);
                             hold = Hold { waiters: hold.waiters, to: hold.to, watched, ..old };
                         }
                         false => self.charge(spot, &old),
@@ -159,11 +161,12 @@ impl Holds {
             return Some((thread, seen, None));
         }
         // What it does is asked again, as it may have had the lock for another time before.
-        let watched = WatchedHold::of(thread, spot.0.wrapping_add(spot.1)).ok();
-        *n_new -= usize::from(watched.is_some());
-        let again = watched.and_then(|mut watched| {
+        *n_new -= 1;
+        let again = WatchedHold::of(thread, spot.0.wrapping_add(spot.1)).ok().and_then(|mut watched| {
             let now = self.seen(times, spot, (there, thread));
-            (now.0 != Seen::Changed && !watched.has_ended()).then_some((now, watched))
+            // Else its number may be that of a thread of another process by now.
+            let is_here = matches!(now.0, Seen::Computing | Seen::Asleep { .. });
+            (is_here && !watched.has_ended()).then_some((now, watched))
         });
         Some(again.map_or((thread, seen, None), |(now, watched)| (thread, now, Some(watched))))
     }
