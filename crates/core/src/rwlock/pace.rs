@@ -15,6 +15,8 @@ pub(super) struct Pace<P> {
 impl<P: Platform> Pace<P> {
     const FIRST_NS: u32 = 40;
     const MOST_NS: u32 = 1_000;
+    /// The same beside a writer. A look takes the line away from it, and it often comes again at once.
+    const MOST_BESIDE_WRITER_NS: u32 = 4_000;
 
     pub(super) fn new(awake_ns: u32) -> Self {
         Pace { since: Wait::new(), awake_ns: if P::may_spin() { awake_ns } else { 0 }, gap_ns: Self::FIRST_NS }
@@ -31,7 +33,7 @@ impl<P: Platform> Pace<P> {
             return P::yield_now();
         }
         P::pause_ns(self.gap_ns);
-        self.gap_ns = (self.gap_ns * 2).min(Self::MOST_NS);
+        self.gap_ns = (self.gap_ns * 2).min(if yields { Self::MOST_BESIDE_WRITER_NS } else { Self::MOST_NS });
     }
 
     fn has_passed(&self, ns: u32) -> bool {
