@@ -177,7 +177,7 @@ fn a_process_that_runs_already_is_seen_and_runs_on() {
     let mut child = command(&top).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut seen = String::new();
-    while ["  held", "woken by", "hold 100 %"].iter().any(|word| !seen.contains(word)) {
+    while ["  held", "held meanwhile by", "hold 100 %"].iter().any(|word| !seen.contains(word)) {
         assert!(output.read_line(&mut seen).unwrap() > 0, "{seen}");
     }
     support::signal(&child, libc::SIGINT);
