@@ -69,11 +69,11 @@
 //!   the phase of its own turn_away, as each turn admits all who wait. asserted: cannot be, locally; checked by: conformance
 //!   `all_roles`, TLA+ `WaitersAreCounted`.
 //! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
-//!   that has ASLEEP. (The counter is in the lower half. But each fold that ends a wait changes the upper one. One that is refused
-//!   moves `entered` there, which comes round after 16 readers.) So when it falls asleep its wait is not over, and ASLEEP is set. Each write that may end a wait looks at ASLEEP in
-//!   the value that it replaces, and then wakes all: admit, unreserve, reopen, a fold that is refused, and reserve if the lock was
-//!   closed; exit, turn_away and fold if a writer waits for no other reader. ASLEEP is cleared only by who then wakes all.
-//!   asserted: cannot be, locally; checked by: conformance `all_roles`, TLA+ `NoLostWakeup`.
+//!   that has ASLEEP. (The counter is in the lower half. But each fold that ends a wait changes the upper one. One that is
+//!   refused moves `entered` there, which comes round after 16 readers.) So when it falls asleep its wait is not over, and
+//!   ASLEEP is set. Each write that may end a wait looks at ASLEEP in the value that it replaces, and then wakes all: admit,
+//!   unreserve, reopen, a fold that is refused, and reserve if the lock was closed; exit, turn_away and fold if a writer
+//!   waits for no other reader. ASLEEP is cleared only by who then wakes all. asserted: cannot be, locally; checked by: conformance `all_roles`, TLA+ `NoLostWakeup`.
 //! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away.
 //!   An upgrade does not wait for who has the turn: that one needs all readers gone, and the upgradable one is a reader.
 //!   asserted: `unreserve`; checked by: test `upgrades`, TLA+ `WantedHasAnOwner`.
@@ -93,9 +93,10 @@
 //!
 //! # Promises
 //! - Bound: a reader waits for at most one writer and, before that one, the readers that are in. A writer that has the turn closes
-//!   the lock at once if readers have it, none waits and none was CALLED, and else after 37 us, or 75 us beside a writer; then it
-//!   waits for the holder and for the readers that it admits. Until it has the turn it waits as for the flagship, each turn as long as that takes. Two do not count: writers
-//!   that close and then give up, and readers that come in by the recursive form, without end.
+//!   the lock at once if readers have it, none waits and none was CALLED, and else after 37 us, or 75 us beside a writer; then
+//!   it waits for the holder and for the readers that it admits. Until it has the turn it waits as for the flagship, each turn
+//!   as long as that takes. Two do not count: writers that close and then give up, and readers that come in by the recursive
+//!   form, without end.
 //!   Conformance `writers_get_through`, `readers_get_through`.
 //! - A thread that has the lock and acquires it again gets stuck beside a writer that waits. The recursive form does not: it
 //!   waits for no writer that only waits.
@@ -535,7 +536,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     #[inline]
     pub fn is_contended(&self) -> bool {
         let state = self.load();
-        state.has(CLOSED & !WRITER) || state.n_waiting() > 0 || self.turn.is_taken()
+        state.has(CLOSED & !WRITER) || state.n_waiting() > 0 || !self.turn.is_at_rest()
     }
 
     /// Whether nobody has the lock or waits for it, and nobody's turn it is: true after the last release.

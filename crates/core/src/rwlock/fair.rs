@@ -13,7 +13,7 @@
 //! plain one. So it is beside an upgradable reader, who may have been there before. New readers come in meanwhile.
 
 use super::pace::Pace;
-use super::state::{CLOSED, UPGRADABLE, WRITER};
+use super::state::{CLOSED, UPGRADABLE};
 use super::{READER_AWAKE_NS, RawOndeckRwLock, is_past};
 use crate::ondeck::Policy;
 use crate::{CoreCounters, RawLock};
@@ -22,12 +22,6 @@ use crate::{CoreCounters, RawLock};
 const NOTICED_NS: u64 = 1_000_000;
 
 impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
-    /// Whether somebody is known to wait for the lock; stale at once.
-    pub fn is_waited_for(&self) -> bool {
-        let state = self.load();
-        state.has(CLOSED & !WRITER) || state.n_waiting() > 0 || !self.turn.is_at_rest()
-    }
-
     /// As [`release_read`](Self::release_read), and no writer that comes later goes before one that waits.
     ///
     /// # Safety
@@ -106,7 +100,7 @@ mod tests {
                 // SAFETY: acquired above.
                 unsafe { waits.1(&lock) };
             });
-            while !lock.is_waited_for() {
+            while !lock.is_contended() {
                 std::thread::yield_now();
             }
             // SAFETY: acquired above.
@@ -145,7 +139,7 @@ mod tests {
         // SAFETY: acquired above.
         unsafe { lock.release_upgradable_fair() };
         lock.read();
-        assert!(!lock.is_waited_for());
+        assert!(!lock.is_contended());
         // SAFETY: acquired above.
         unsafe { lock.release_read_fair() };
         assert!(lock.is_at_rest());

@@ -24,9 +24,9 @@
 //! - *The word does not run over.* Some readers enter by the counter and leave by the word, or the other way round. So beside a
 //!   counter the word has 393,216 more. Who comes or leaves by the word, and finds fewer than 262,144 or at least 524,288, folds the lock
 //!   before, or leaves that to who is at it. Behind 131,072 or 655,360 it waits for that one. If the fold is refused, it
-//!   panics: who comes is not in then, and who leaves is in still. Who does not look at the word
-//!   first, as nothing is noted of the lock, sees in the answer that it has a counter, and notes that: the next one
-//!   looks. So only threads that are at it at the same time go on behind these limits.
+//!   panics: who comes is not in then, and who leaves is in still. Who does not look at the word first, as nothing is noted
+//!   of the lock, sees in the answer that it has a counter, and notes that: the next one looks. So only
+//!   threads that are at it at the same time go on behind these limits.
 //! - *The lock may go* once a reader has left: the last instruction of a sequence writes the table of counters, not the lock, and a
 //!   note is of an address.
 //!

@@ -25,7 +25,7 @@ impl Deref for RwLock {
     }
 }
 
-/// How a reader waits that waits for no writer that itself only waits; and a writer.
+/// The manner of who waits for ever, and for no writer that itself only waits: nothing is to be told of it.
 fn waits<T>(act: impl FnOnce() -> T) -> T {
     act()
 }

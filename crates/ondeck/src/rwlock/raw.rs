@@ -211,7 +211,7 @@ impl RawRwLock {
     /// As for [`bump_exclusive`](RawRwLock::bump_exclusive).
     #[inline]
     pub unsafe fn bump_shared(&self) {
-        if self.0.is_waited_for() {
+        if self.0.is_contended() {
             or_abort(|| {
                 // SAFETY: the caller's.
                 unsafe { self.unlock_shared_fair() };
@@ -336,7 +336,7 @@ impl RawRwLock {
     /// ```
     #[inline]
     pub unsafe fn bump_exclusive(&self) {
-        if self.0.is_waited_for() {
+        if self.0.is_contended() {
             or_abort(|| {
                 // SAFETY: the caller's.
                 unsafe { self.unlock_exclusive_fair() };
@@ -481,7 +481,7 @@ impl RawRwLock {
     /// As for [`bump_exclusive`](RawRwLock::bump_exclusive).
     #[inline]
     pub unsafe fn bump_upgradable(&self) {
-        if self.0.is_waited_for() {
+        if self.0.is_contended() {
             or_abort(|| {
                 // SAFETY: the caller's.
                 unsafe { self.unlock_upgradable_fair() };
