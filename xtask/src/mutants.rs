@@ -3,8 +3,8 @@
 //! `proof/conformance/mutants/NAME.toml` lists the edits: what to find (it must occur exactly once), what to put in
 //! its place, and the rung (test target, or `lib`, and filter) that must fail: of the conformance tests, if the list names no
 //! other package. Failing is anything but success: a panic, the
-//! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants/work`, so that
-//! nothing is broken here; its builds share one target directory, so that only the edited crate is built again.
+//! abort of a deadlocked model, or no end within [`PATIENCE`]. The workspace is copied to `target/mutants`, so that nothing is broken
+//! here: one copy for each core, with its own target directory, in which only the edited crate is built again.
 
 use crate::command::{cargo, output, within};
 use crate::files::{ErrorContext, mirror, names, read, write};
@@ -12,6 +12,8 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a rung may run. The slowest takes a fifth of it when nothing is broken.
@@ -64,7 +66,8 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<(), String> {
         return Err(format!("`{lock}` has no mutants; --lock takes the name of a file in {LISTS}"));
     }
     mutants.retain(|mutant| only.is_empty() || only.contains(&mutant.lock));
-    let workspace = MutantWorkspace::prepare(root)?;
+    let n_copies = thread::available_parallelism().map_or(1, |n| n.get().min(mutants.len()));
+    let workspaces = (0..n_copies).map(|n| MutantWorkspace::prepare(root, n)).collect::<Result<Vec<_>, _>>()?;
     for mutant in &mutants {
         mutant.edited(root)?;
     }
@@ -72,19 +75,17 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<(), String> {
     for package in packages {
         let rungs = mutants.iter().filter(|mutant| mutant.package == package).map(|mutant| mutant.rung.as_str());
         for rung in together(rungs) {
-            if let Some(by) = workspace.try_rung(package, &rung, PATIENCE_WITH_ALL)? {
+            if let Some(by) = workspaces[0].try_rung(package, &rung, PATIENCE_WITH_ALL)? {
                 return Err(format!("`{rung}` fails before anything is broken: {by}"));
             }
         }
     }
-    let mut survivors = Vec::new();
-    for mutant in &mutants {
-        let start = Instant::now();
-        let killed_by = workspace.with_edit(mutant, || workspace.try_rung(&mutant.package, &mutant.rung, PATIENCE))?;
-        let fate = killed_by.as_ref().map_or("SURVIVED".to_owned(), |by| format!("killed by {by}"));
-        println!("{}: {}: {fate}  [{}, {:.1} s]", mutant.lock, mutant.name, mutant.rung, start.elapsed().as_secs_f64());
-        survivors.extend(killed_by.is_none().then(|| format!("{}: {} survived", mutant.lock, mutant.name)));
-    }
+    let next = Mutex::new(mutants.iter());
+    let survivors = thread::scope(|scope| {
+        let lanes: Vec<_> = workspaces.iter().map(|workspace| scope.spawn(|| workspace.try_all(&next))).collect();
+        lanes.into_iter().map(|lane| lane.join().expect("no lane panics")).collect::<Result<Vec<_>, _>>()
+    })?;
+    let survivors = survivors.concat();
     println!("{} mutants, {} survived", mutants.len(), survivors.len());
     if survivors.is_empty() { Ok(()) } else { Err(survivors.join("\n")) }
 }
@@ -144,14 +145,33 @@ struct MutantWorkspace {
 }
 
 impl MutantWorkspace {
-    fn prepare(root: &Path) -> Result<Self, String> {
-        let home = root.join("target/mutants");
+    fn prepare(root: &Path, n: usize) -> Result<Self, String> {
+        let home = root.join(format!("target/mutants/{n}"));
         let workspace = MutantWorkspace { work: home.join("work"), target: home.join("target") };
         std::fs::create_dir_all(&workspace.work).at(&workspace.work)?;
         for part in ["Cargo.toml", "Cargo.lock", "crates", "kit", "tool", "lab", "proof", "xtask"] {
             mirror(&root.join(part), &workspace.work.join(part), &[])?;
         }
         Ok(workspace)
+    }
+
+    /// Tries one mutant after the other, and tells those that survive.
+    fn try_all<'a>(&self, next: &Mutex<impl Iterator<Item = &'a Mutant>>) -> Result<Vec<String>, String> {
+        let mut survivors = Vec::new();
+        loop {
+            let Some(mutant) = next.lock().expect("no lane panics").next() else { return Ok(survivors) };
+            let start = Instant::now();
+            let killed_by = self.with_edit(mutant, || self.try_rung(&mutant.package, &mutant.rung, PATIENCE))?;
+            let fate = killed_by.as_ref().map_or("SURVIVED".to_owned(), |by| format!("killed by {by}"));
+            println!(
+                "{}: {}: {fate}  [{}, {:.1} s]",
+                mutant.lock,
+                mutant.name,
+                mutant.rung,
+                start.elapsed().as_secs_f64()
+            );
+            survivors.extend(killed_by.is_none().then(|| format!("{}: {} survived", mutant.lock, mutant.name)));
+        }
     }
 
     /// Runs `body` while the mutant's file is edited, with tests for no more locks than its rung speaks of.

@@ -3,13 +3,16 @@
 //!
 //! `ONDECK_EXECUTIONS=1000000` searches further than the defaults, which take a few seconds per lock.
 
+use ondeck_conformance::condvar::wakes_all_at_once;
 use ondeck_conformance::properties::{behind_a_holder, exclusion, freeing, freeing_timed};
 use ondeck_conformance::properties::{nesting, pulses, timed, tries};
 use ondeck_conformance::short_spin::{
     RawCoreclrMonitor, RawCoreclrMonitorBefore, RawParkingLot012Port, RawParkingLotPort,
 };
 use ondeck_conformance::short_spin::{RawPthreadAdaptivePort, RawStdPort};
-use ondeck_conformance::{CheckedCell, Harness, Job, Schedule, ScheduleHarness, SchedulePlatform, depth, steps};
+use ondeck_conformance::{
+    CheckedCell, Harness, Job, NarrowCounterHarness, ONE_BIT, Schedule, ScheduleHarness, SchedulePlatform, depth, steps,
+};
 use ondeck_lineage::coreclr_monitor::Tuning as MonitorTuning;
 use ondeck_lineage::*;
 use std::collections::BTreeSet;
@@ -81,6 +84,9 @@ fn assert_all_taken(lock: &str, file: &str) {
 mod given_up {
     use super::*;
 
+    /// With sequences: each lock that has any use for them is quiet after two releases.
+    type Quiet = NarrowCounterHarness<ScheduleHarness, ONE_BIT, true>;
+
     macro_rules! timed_lock {
         ($name:ident, $lock:ident) => {
             #[test]
@@ -88,6 +94,11 @@ mod given_up {
                 SEARCH.check(|| timed::<ScheduleHarness, $lock<SchedulePlatform>>(6, 4, 2, DEADLINE_NS));
                 if $lock::<SchedulePlatform>::ENTRY.promises.reentrant {
                     SEARCH.check(|| nesting::<ScheduleHarness, $lock<SchedulePlatform>>(3, 2, 2));
+                }
+                if stringify!($name) == "ondeck" {
+                    SEARCH.check(|| timed::<Quiet, RawOndeck<<Quiet as Harness>::Platform>>(6, 4, 3, DEADLINE_NS));
+                    // Only a notification hurries.
+                    SEARCH.check(|| wakes_all_at_once::<ScheduleHarness>(4));
                 }
                 assert_all_taken($lock::<SchedulePlatform>::ENTRY.name, stringify!($name));
             }

@@ -104,7 +104,8 @@ fn symbol(name: &CStr) -> Option<*const u8> {
     (!found.is_null()).then_some(found.cast())
 }
 
-/// By its name only: a reference, even a weak one, would make each program look as if it were built with it.
+/// By its name only: a reference, even a weak one, would make each program look as if it were built with it. rustc does not export
+/// the name, which `-Clink-arg=-Wl,--export-dynamic-symbol=__tsan_init` mends.
 fn has_thread_sanitizer() -> bool {
     symbol(c"__tsan_init").is_some()
 }
