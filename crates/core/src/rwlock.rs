@@ -9,7 +9,8 @@
 //! write that takes its own flag away. So the next writer waits for them, and they wait for no second one.
 //!
 //! A lock that is mostly read becomes *spread*: readers count themselves by core, and write nothing that others read. A
-//! writer makes it *compact* again. All of that is in `spread.rs`. Fair releases are in `fair.rs`.
+//! writer makes it *compact* again. All of that is in `spread.rs`. A lock that is written, and of which nobody asks anything
+//! meanwhile, becomes *quiet*: a writer leaves without a locked instruction (`quiet.rs`). Fair releases are in `fair.rs`.
 //!
 //! # Lineage
 //! Phase-fair locks (Brandenburg and Anderson 2010): readers and writers take turns, all readers that wait in one. The flag that
@@ -20,21 +21,23 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0-19 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
+//! | 0-18 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
+//! | 19 | QUIET | the next hold of a writer, or this one, is quiet; of the word little counts then | hush | settle, close, doze, spread, a slow release |
 //! | 20 | FOLDING | somebody adds to the word what the counter says | close, gather | fold |
 //! | 21 | CALLED | readers were admitted that slept | admit | claim, seize |
 //! | 22-31 | counter | a counter by core, 0 of a compact lock | spread, admit | fold |
 //! | 32-51 | active | readers that are in, or have not looked yet; beside a counter, see there | enter, admit, let_in | exit, turn_away |
 //! | 52 | WRITER | a writer is in | claim, seize | admit |
-//! | 53 | WANTED | who has the turn waits for others to leave; new readers wait | close | seize, reserve, reopen |
+//! | 53 | WANTED | who has the turn waits for others to leave; new readers wait. Of a quiet hold: it knocks | close; knock, settle | seize, reserve, reopen; slip, settle, admit |
 //! | 54 | UPGRADABLE | one of the readers may become a writer | reserve | unreserve, seize |
 //! | 55 | UPGRADES | and it waits for the others | close | seize, reopen |
 //! | 56 | ASLEEP | somebody may sleep on the word | doze | whoever wakes all |
 //! | 57 | phase | turns with each admission | admit | admit |
 //! | 58-59 | heat | whether a counter pays | warm, spread, fold | claim, seize, admit |
-//! | 60-63 | entered | counts readers that come, and folds that are refused | enter, fold | nobody: it wraps |
+//! | 60-63 | entered | counts who comes, and folds that are refused | enter, claim, seize, fold | nobody: it wraps |
 //!
-//! Beside it the turn: a flagship, held by at most one who waits to write or to read upgradably, and by nobody who is in.
+//! Beside it the turn: a flagship, held by at most one who waits to write or to read upgradably, or settles a quiet hold to read, and
+//! by nobody who is in.
 //!
 //! # Life of a word
 //!
@@ -53,11 +56,15 @@
 //! | unreserve | UPGRADABLE off; also active - 1 | upgradable reader | CAS, Release |
 //! | reopen | WANTED or UPGRADES off | who has set it: past its deadline, or to read upgradably once no writer is in | CAS |
 //! | admit | WRITER off, active + waiting, waiting = 0, phase | writer; also active + 1 to go on as a reader | CAS, Release |
+//! | hush | QUIET: as part of admit, or of an idle word | writer that leaves; whoever asks for it | CAS, Release; Relaxed |
+//! | slip | a quiet hold: WRITER off, if nothing else is in the word | writer | sequence: load; store, Release |
+//! | knock | a quiet hold: WANTED | who has the turn | CAS |
+//! | settle | a quiet hold with WANTED, after an expulsion: QUIET off, and all that does not count | who has the turn | CAS |
 //! | doze | ASLEEP, then sleep while the upper half is the same | who waits | CAS |
 //! | warm | heat + 1 | reader | CAS |
 //! | spread | a counter, active + 393,216 | reader | CAS, Release |
 //! | gather | FOLDING | whoever finds active far from what it is at first, or asks for it | CAS |
-//! | expel | nothing; nobody is about to count from then on | who has set FOLDING | system call |
+//! | expel | nothing; nobody is about to count, or to slip, from then on | who has set FOLDING; who has knocked | system call |
 //! | fold | no counter, active as it is, FOLDING off; or only that and entered + 1, if readers are far too many | who has set FOLDING | load, Acquire; CAS, AcqRel |
 //!
 //! # Invariants
@@ -70,57 +77,64 @@
 //!   `all_roles`, TLA+ `WaitersAreCounted`.
 //! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
 //!   that has ASLEEP. (The counter is in the lower half. But each fold that ends a wait changes the upper one. One that is
-//!   refused moves `entered` there, which comes round after 16 readers.) So when it falls asleep its wait is not over, and
+//!   refused moves `entered` there, which comes round after 16 who come.) So when it falls asleep its wait is not over, and
 //!   ASLEEP is set. Each write that may end a wait looks at ASLEEP in the value that it replaces, and then wakes all: admit,
 //!   unreserve, reopen, a fold that is refused, and reserve if the lock was closed; exit, turn_away and fold if a writer
 //!   waits for no other reader. ASLEEP is cleared only by who then wakes all. asserted: cannot be, locally; checked by: conformance `all_roles`, TLA+ `NoLostWakeup`.
-//! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away.
+//! - I4 WANTED has an owner, who has the turn, and UPGRADES has one, the upgradable reader. Who gives up takes its own away, but
+//!   not from a quiet hold, where it says nothing.
 //!   An upgrade does not wait for who has the turn: that one needs all readers gone, and the upgradable one is a reader.
 //!   asserted: `unreserve`; checked by: test `upgrades`, TLA+ `WantedHasAnOwner`.
 //! - I5 A lock with a counter has no writer, and as many readers as active, less 393,216, and the counter say together. asserted:
 //!   cannot be, as a sum over cores takes time; checked by: test `a_writer_folds_it_and_finds_all_readers`, conformance
 //!   `all_roles_with_counters`, TLA+ `SumIsRight`.
+//! - I6 A quiet word is asked nothing: who waits for something takes QUIET away by the same write, and a hold that is quiet is settled
+//!   before anybody relies on its end: `quiet.rs`. asserted: `cas`; checked by: conformance `quiet_holds`, TLA+ `QuietAlone`.
 //!
 //! # Orderings
-//! - E1 `admit` -> `enter`, `turn_away`, `let_in`, `claim`, `seize`, `reserve`, and the look of an admitted reader: what the
+//! - E1 `admit`, `slip` -> `enter`, `turn_away`, `let_in`, `claim`, `seize`, `reserve`, and the look of an admitted reader: what the
 //!   writer wrote.
 //! - E2 `exit`, `unreserve`, `count`, `fold` -> `claim`, `seize`, `fold`: what the readers have read, so that a writer does
 //!   not change it before.
 //! - E3 `spread`, `admit` -> `count`, `fold`: that the counter was zero.
 //!
-//! All writes to the word are RMWs, so each is part of the release sequences of those before. What turns a reader away, closes,
-//! reopens or announces a sleeper lets nobody in, so Relaxed is enough.
+//! All writes to the word but `slip` are RMWs, so each is part of the release sequences of those before. A slip begins a new one: its
+//! writer has acquired what came before. What turns a reader away, closes, reopens, knocks, settles or announces a sleeper lets
+//! nobody in, so Relaxed is enough.
 //!
 //! # Promises
 //! - Bound: a reader waits for at most one writer and, before that one, the readers that are in. A writer that has the turn closes
 //!   the lock at once if readers have it, none waits and none was CALLED, and else after 37 us, or 75 us beside a writer; then
-//!   it waits for the holder and for the readers that it admits. Until it has the turn it waits as for the flagship, each turn
+//!   it waits for the holder and for the readers that it admits. Beside a quiet hold both wait for some microseconds more, as
+//!   `quiet.rs` has it. Until it has the turn it waits as for the flagship, each turn
 //!   as long as that takes. Two do not count: writers that close and then give up, and readers that come in by the recursive
 //!   form, without end.
 //!   Conformance `writers_get_through`, `readers_get_through`.
 //! - A thread that has the lock and acquires it again gets stuck beside a writer that waits. The recursive form does not: it
 //!   waits for no writer that only waits.
-//! - After a fair release, no writer that comes goes before one that waits (`fair.rs`). Test
+//! - After a fair release, no writer that comes goes before one that waits (`fair.rs`), but before a reader that only knocks. Test
 //!   `who_waits_goes_before_a_writer_that_comes`.
 //!
 //! # Cost
-//! Reader: 2 RMWs, and none of a spread lock. Writer that finds the lock idle: 2 RMWs, on one line. Upgradable reader: 5. 16
+//! Reader: 2 RMWs, and none of a spread lock. Writer that finds the lock idle: 2 RMWs, on one line; 1 if it is quiet. Upgradable reader: 5. 16
 //! bytes, and 8 on each core while it is spread. A reader that leaves, and lets a writer in that sleeps, wakes all who sleep,
 //! as they sleep on one word. It does not take ASLEEP away, so the writer may wake nobody once more.
 //!
 //! # After release
-//! No. The write that lets the next one in is the last touch; a wake goes by the address.
+//! No. The write that lets the next one in is the last touch, also of a slip; a wake goes by the address.
 //!
 //! # Limits
 //! 524,288 readers at once, or so many holds of forgotten guards. The next one panics. Of a spread lock, which nobody adds up, the
 //! next writer does, from 655,361 on; and of so many readers, when more than 131,072 have left by the word, the next one that does.
 //! It is still counted then. A lock that many more readers enter at the same instant would run over.
 //! A child of `vfork`, and a thread that `clone` has made without the C library, has no area of its own for sequences: it is not to
-//! use a lock that may be spread.
+//! use a lock that may be spread or quiet.
 //! The holder's core is not known, so nobody lends it a priority. A thread that ends in its sleep leaves the lock closed.
 
 mod fair;
+mod inspect;
 mod pace;
+mod quiet;
 mod spread;
 mod state;
 mod upgradable;
@@ -128,11 +142,10 @@ mod wants;
 
 use crate::ondeck::{Balanced, Policy, RawOndeck};
 use crate::{Atomic, CoreCounters, Counted, Platform, RawLock, RawTimedLock, StaticPlatform, Step};
-use core::fmt;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use pace::Pace;
 use spread::give_back;
-use state::{ASLEEP, CLOSED, MOST_ACTIVE, ONE_ACTIVE, ONE_COMES, State, UPGRADABLE, WRITER};
+use state::{ASLEEP, CLOSED, MOST_ACTIVE, MOST_WAITING, ONE_ACTIVE, ONE_COMES, State, UPGRADABLE, WRITER};
 use wants::Want;
 
 const ENTER: Step = step("enter");
@@ -154,6 +167,10 @@ const SPREAD: Step = step("spread");
 const EXPEL: Step = step("expel");
 const FOLD: Step = step("fold");
 const GATHER: Step = step("gather");
+const SLIP: Step = step("slip");
+const HUSH: Step = step("hush");
+const KNOCK: Step = step("knock");
+const SETTLE: Step = step("settle");
 
 const fn step(name: &'static str) -> Step {
     Step { lock: "rwlock", name }
@@ -297,6 +314,10 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     #[cold]
     #[inline(never)]
     fn enter_slow(&self, before: State, blocked: u64, deadline: Option<u64>) -> bool {
+        let is_quiet = P::has_sequences() && before.is_quiet_hold();
+        let Some(before) = (if is_quiet { self.enter_past_quiet(deadline) } else { Some(before) }) else {
+            return false;
+        };
         if before.n_active() >= MOST_ACTIVE {
             self.is_one_of_too_many();
         }
@@ -312,7 +333,10 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         if is_past::<P>(Some(deadline_ns)) {
             return false;
         }
-        self.enter_slow(self.add_one(), blocked, Some(deadline_ns))
+        // What it adds beside a quiet hold stays there, so of all who come and give up one does.
+        let state = self.load();
+        let before = if state.is_quiet_hold() { state } else { self.add_one() };
+        self.enter_slow(before, blocked, Some(deadline_ns))
     }
 
     /// The caller has counted itself, as one of more than there may be. Panics unless the word only seems to have them.
@@ -392,7 +416,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
             if !state.has(blocked) || (before.has(WRITER) && !state.has(WRITER)) {
                 return None;
             }
-            if state.n_waiting() >= MOST_ACTIVE {
+            if state.n_waiting() >= MOST_WAITING {
                 self.leave_by_word();
                 refuse_more();
             }
@@ -441,7 +465,9 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// The calling thread has it for writing.
     #[inline]
     pub unsafe fn release_write(&self) {
-        self.admit(|state| state);
+        if !self.slips() {
+            self.admit(|state| state);
+        }
     }
 
     /// Goes on as a reader, together with those that wait.
@@ -465,10 +491,15 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         loop {
             let state = self.load();
             debug_assert!(state.has(WRITER), "I1: released by a writer");
-            let counter = self.counter_for(state);
+            let heard = state.heard();
+            let counter = self.counter_for(heard);
             P::step(ADMIT);
-            let next = go_on(state.admitting());
-            let next = counter.map_or(next, |counter| next.spread(counter.get()));
+            let next = go_on(heard.admitting());
+            let next = match counter {
+                Some(counter) => next.spread(counter.get()),
+                None if self.hushes(state) => next.hushed(),
+                None => next,
+            };
             // E1, E3
             if self.change_and_wake(state, next, Release, |_| true) {
                 return;
@@ -510,40 +541,8 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
 
     #[inline(always)]
     fn cas(&self, from: State, to: State, order: Ordering) -> bool {
+        debug_assert!(to.may_be_quiet(), "I6: who waits for something takes QUIET away");
         self.word.compare_exchange(from.0, to.0, order, Relaxed).is_ok()
-    }
-
-    // -- What others may ask -------------------------------------------------------------------------------------------
-
-    /// Whether somebody has the lock; stale at once.
-    pub fn is_taken(&self) -> bool {
-        let state = self.load();
-        state.has(WRITER) || self.n_readers() > 0
-    }
-
-    /// Whether it is known, without a look at the counters, that nobody reads; stale at once.
-    pub fn is_surely_unread(&self) -> bool {
-        let state = self.load();
-        state.has(WRITER) || !state.has_counter() && state.n_active() == 0
-    }
-
-    /// Whether somebody has the lock for writing; stale at once.
-    pub fn is_taken_for_writing(&self) -> bool {
-        self.load().has(WRITER)
-    }
-
-    /// Whether some thread is known to wait for the lock; stale at once.
-    #[inline]
-    pub fn is_contended(&self) -> bool {
-        let state = self.load();
-        state.has(CLOSED & !WRITER) || state.n_waiting() > 0 || !self.turn.is_at_rest()
-    }
-
-    /// Whether nobody has the lock or waits for it, and nobody's turn it is: true after the last release.
-    pub fn is_at_rest(&self) -> bool {
-        let state = self.load();
-        let is_unread = || !state.has(CLOSED) && state.n_waiting() == 0 && self.n_readers() == 0;
-        (state.is_idle() || state.has_counter() && is_unread()) && self.turn.is_at_rest()
     }
 }
 
@@ -578,16 +577,5 @@ fn is_past<P: Platform>(deadline: Option<u64>) -> bool {
 impl<P: CoreCounters, T: Policy> Default for RawOndeckRwLock<P, T> {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl<P: CoreCounters, T: Policy> fmt::Debug for RawOndeckRwLock<P, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.load();
-        f.debug_struct("RawOndeckRwLock")
-            .field("n_readers", &self.n_readers())
-            .field("has_writer", &state.has(WRITER))
-            .field("n_waiting_readers", &state.n_waiting())
-            .finish()
     }
 }

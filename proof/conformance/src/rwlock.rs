@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 type Lock<P> = RawOndeckRwLock<P, NoYields>;
 
-/// The lock as a mutex.
+/// The lock as a mutex; a quiet one at first, where there are sequences.
 pub struct Writers<P: CoreCounters>(Lock<P>);
 
 impl<P: CoreCounters> RawLock for Writers<P> {
@@ -18,7 +18,7 @@ impl<P: CoreCounters> RawLock for Writers<P> {
     const ENTRY: Entry = Entry { name: "rwlock", bytes: 16, ..ondeck_core::ondeck::ENTRY };
 
     fn new() -> Self {
-        Writers(Lock::new())
+        Writers(quiet())
     }
 
     fn try_acquire(&self) -> bool {
@@ -45,11 +45,19 @@ impl<P: CoreCounters> RawTimedLock for Writers<P> {
     }
 }
 
+fn quiet<P: CoreCounters>() -> Lock<P> {
+    let lock = Lock::new();
+    lock.hush();
+    lock
+}
+
 /// What one thread does.
 #[derive(Clone, Copy, Debug)]
 pub enum Role {
     /// Writes.
     Write,
+    /// Has the next writer's hold be quiet, if the lock is free, and writes.
+    Hush,
     /// Writes, if it can at once.
     TryWrite,
     /// Writes, unless the deadline is past.
@@ -130,6 +138,10 @@ impl<H: Harness> Shared<H> {
         let lock = &self.lock;
         match role {
             Role::Write => lock.write(),
+            Role::Hush => {
+                lock.hush();
+                lock.write();
+            }
             Role::TryWrite if lock.try_write() => {}
             Role::WriteUntil(deadline_ns) if lock.write_until(deadline_ns) => {}
             Role::Upgrade | Role::TryUpgrade | Role::UpgradeUntil(_) => return self.play_upgrade(role),
@@ -234,7 +246,16 @@ impl<H: Harness> Shared<H> {
 /// Runs a thread for each role, which plays it so often. No two write at once, none writes while others read, nobody is left
 /// behind, nothing is lost, and no flag stays.
 pub fn shared<H: Harness>(roles: &[Role], rounds: usize) {
-    let shared = Arc::new(Shared::<H> { lock: Lock::new(), data: H::Cell::new(0), n_written: AtomicU64::new(0) });
+    shared_with::<H>(roles, rounds, Lock::new());
+}
+
+/// The same of a lock that is quiet at first.
+pub fn shared_quiet<H: Harness>(roles: &[Role], rounds: usize) {
+    shared_with::<H>(roles, rounds, quiet());
+}
+
+fn shared_with<H: Harness>(roles: &[Role], rounds: usize, lock: Lock<H::Platform>) {
+    let shared = Arc::new(Shared::<H> { lock, data: H::Cell::new(0), n_written: AtomicU64::new(0) });
     let jobs = roles.iter().map(|&role| {
         let shared = shared.clone();
         Box::new(move || (0..rounds).for_each(|_| shared.play(role))) as Job
@@ -288,6 +309,11 @@ impl<H: Harness> Reference<H> {
 /// The last of these users frees the lock right after its release.
 pub fn freed<H: Harness>(n_readers: usize, n_upgrading: usize) {
     freed_with::<H>(n_readers, n_upgrading, Lock::new());
+}
+
+/// The same of a lock that is quiet at first.
+pub fn freed_quiet<H: Harness>(n_readers: usize, n_upgrading: usize) {
+    freed_with::<H>(n_readers, n_upgrading, quiet());
 }
 
 /// The same of a lock whose readers count by core at first.

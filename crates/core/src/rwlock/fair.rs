@@ -5,10 +5,11 @@
 //! leaves fairly goes on as a reader for a moment. With a reader in, no writer comes in, and whoever has the turn sees at its next
 //! look what it has to do: to close the lock, or to come in itself as the upgradable reader. Then the reader leaves.
 //!
-//! Readers that wait need none of this: a writer that leaves admits them by the same write.
+//! Readers that wait need none of this: a writer that leaves admits them by the same write. One that only knocks at a quiet hold waits
+//! nowhere yet, and may be passed by.
 //!
 //! # Bound
-//! Who leaves so waits for one look of the thread that has the turn. That takes a microsecond if it runs, and longer if it has just
+//! Who leaves so waits for one look of the thread that has the turn. That takes some microseconds if it runs, and longer if it has just
 //! been woken, or leaves readers that were CALLED the time to come. After [`NOTICED_NS`] it is given up: then the release is a
 //! plain one. So it is beside an upgradable reader, who may have been there before. New readers come in meanwhile.
 

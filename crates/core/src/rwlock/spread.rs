@@ -244,6 +244,9 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// Those that have it for reading, or look whether they have; stale at once.
     pub fn n_readers(&self) -> u64 {
         let state = State(self.word.load(Acquire)); // E3
+        if state.is_quiet_hold() {
+            return 0;
+        }
         let counted = if state.has_counter() { P::counted(state.counter()).readers } else { 0 };
         // Who moves meanwhile may be missed.
         (state.n_readers(counted) as i64).max(0) as u64

@@ -3,8 +3,12 @@
 use crate::platform::counters::{COUNTER_BITS, COUNTER_SHIFT, FOLDING_SHIFT};
 
 /// Readers that wait.
-const WAITING: u64 = (1 << ACTIVE_BITS) - 1;
+const WAITING: u64 = (1 << 19) - 1;
 const ONE_WAITING: u64 = 1;
+/// As many as the field can count.
+pub(super) const MOST_WAITING: u64 = WAITING;
+/// The next writer, or the one that is in, leaves without a locked instruction: quiet.rs.
+pub(super) const QUIET: u64 = 1 << 19;
 /// Somebody adds what the counter says to the word.
 pub(super) const FOLDING: u64 = 1 << FOLDING_SHIFT;
 /// Readers were admitted that slept: it takes a while until they have come and gone.
@@ -49,6 +53,7 @@ pub(super) const CLOSED: u64 = WRITER | WANTED | UPGRADES;
 const _: () =
     assert!((WAITING | COUNTER | FOLDING) & ACTIVE == 0 && COUNTER & (WAITING | FOLDING) == 0, "fields overlap");
 const _: () = assert!(WAITING & FOLDING == 0 && CALLED & (WAITING | FOLDING | COUNTER) == 0, "fields overlap");
+const _: () = assert!(QUIET & (WAITING | FOLDING | CALLED | COUNTER) == 0, "fields overlap");
 const _: () = assert!(ACTIVE & (CLOSED | UPGRADABLE | ASLEEP | PHASE | HEAT | ENTERED) == 0, "fields overlap");
 const _: () =
     assert!((CLOSED | UPGRADABLE | ASLEEP | PHASE) & (HEAT | ENTERED) == 0 && HEAT & ENTERED == 0, "fields overlap");
@@ -130,7 +135,35 @@ impl State {
 
     /// Whether nobody has the lock or waits for it. One with a counter never is.
     pub(super) const fn is_idle(self) -> bool {
-        self.0 & !(CALLED | PHASE | ASLEEP | HEAT | ENTERED) == 0
+        self.0 & !(QUIET | CALLED | PHASE | ASLEEP | HEAT | ENTERED) == 0
+    }
+
+    /// Whether a writer is in that may leave without a locked instruction.
+    pub(super) const fn is_quiet_hold(self) -> bool {
+        self.0 & (QUIET | WRITER) == QUIET | WRITER
+    }
+
+    /// Whether one is, and nobody has knocked.
+    pub(super) const fn is_asked_nothing(self) -> bool {
+        self.0 & !(PHASE | ENTERED) == QUIET | WRITER
+    }
+
+    /// Whether a writer that leaves it so may make it quiet: nothing is asked, and it is one of two in 16, with which a writer and a
+    /// reader in turns are met, too.
+    pub(super) const fn may_hush(self) -> bool {
+        self.0 & !(PHASE | ENTERED) == WRITER && self.0 >= 14 << ENTERED_SHIFT
+    }
+
+    /// Whether nobody asks anything of it, if it is quiet. In a quiet hold, WANTED and readers do not count.
+    pub(super) const fn may_be_quiet(self) -> bool {
+        let waits_for_another =
+            self.n_waiting() > 0 || self.has_counter() || self.has(UPGRADES | ASLEEP | FOLDING | CALLED);
+        !self.has(QUIET) || !(waits_for_another || self.has(WANTED) && !self.has(WRITER))
+    }
+
+    /// Whether nobody has it or waits for it, and nothing else is in the word than what a quiet one may have.
+    pub(super) const fn is_idle_and_loud(self) -> bool {
+        self.0 & !(PHASE | ENTERED) == 0
     }
 
     /// Whether somebody waits for no other reader than itself, and for no writer. With a counter that is not known: who folds the
@@ -145,6 +178,21 @@ impl State {
     }
 
     // Changes.
+
+    /// The next hold is quiet.
+    pub(super) const fn hushed(self) -> State {
+        self.with(QUIET)
+    }
+
+    /// Of a quiet hold what counts, and QUIET is not of it.
+    pub(super) const fn loud(self) -> State {
+        State(self.0 & (WRITER | PHASE | HEAT | ENTERED))
+    }
+
+    /// What a writer that leaves has heard: of a quiet hold only whether it was asked anything.
+    pub(super) const fn heard(self) -> State {
+        if self.is_quiet_hold() && !self.is_asked_nothing() { self.loud() } else { self }
+    }
 
     /// A reader found the lock closed: it waits, instead of being in.
     pub(super) const fn turned_away(self) -> State {
@@ -171,7 +219,8 @@ impl State {
 
     /// A writer comes. What was seen of readers counts no more, unless a counter was worth it; and those that were called have left.
     pub(super) const fn cooled(self) -> State {
-        self.without(if self.is_hot() { CALLED } else { CALLED | HEAT })
+        let cooled = self.without(if self.is_hot() { CALLED } else { CALLED | HEAT });
+        State(cooled.0.wrapping_add(1 << ENTERED_SHIFT))
     }
 
     /// One more read was seen; a compact lock that is hot by that is to be spread.
@@ -182,7 +231,7 @@ impl State {
     /// Readers count themselves by core from here on.
     pub(super) const fn spread(self, counter: u32) -> State {
         let was_worth_it = (self.heat() == 3) as u64;
-        let word = self.without(HEAT).with((counter as u64) << COUNTER_SHIFT | was_worth_it << HEAT_SHIFT);
+        let word = self.without(HEAT | QUIET).with((counter as u64) << COUNTER_SHIFT | was_worth_it << HEAT_SHIFT);
         State(word.0 + (SPARE << ACTIVE_SHIFT))
     }
 
@@ -242,6 +291,35 @@ mod tests {
     }
 
     #[test]
+    fn a_writer_that_was_asked_nothing_leaves_the_lock_quiet() {
+        let held = State(QUIET | WRITER | PHASE);
+        assert!(held.is_quiet_hold() && held.is_asked_nothing() && held.may_be_quiet());
+        assert_eq!((held.heard(), held.admitting()), (held, State(QUIET | PHASE)));
+        assert!(State(QUIET | PHASE).is_idle() && !State(QUIET).is_quiet_hold() && !State(WRITER).is_quiet_hold());
+        for asked in [WANTED, ONE_ACTIVE, 2 << HEAT_SHIFT] {
+            let heard = held.with(asked).heard();
+            assert_eq!(heard, held.with(asked & HEAT).without(QUIET), "{asked:x}");
+            assert!(!held.with(asked).is_asked_nothing() && held.with(asked).may_be_quiet());
+        }
+        assert_eq!(State(WRITER | WANTED | ONE_ACTIVE).heard(), State(WRITER | WANTED | ONE_ACTIVE));
+    }
+
+    #[test]
+    fn who_waits_for_something_finds_no_quiet_word() {
+        for asked in [1, FOLDING, CALLED, 1 << COUNTER_SHIFT, UPGRADES, ASLEEP, WANTED] {
+            assert!(!State(QUIET | asked).may_be_quiet() && State(asked).may_be_quiet(), "{asked:x}");
+            assert!(!State(WRITER | 15 << ENTERED_SHIFT | asked).may_hush());
+        }
+        assert!(!State(QUIET).spread(3).has(QUIET));
+    }
+
+    #[test]
+    fn two_in_sixteen_that_leave_may_make_it_quiet() {
+        let may = |n: u64| State(WRITER | PHASE | n << ENTERED_SHIFT).may_hush();
+        assert_eq!((0..16).filter(|&n| may(n)).collect::<std::vec::Vec<_>>(), [14, 15]);
+    }
+
+    #[test]
     fn the_phase_stays_if_nobody_waits() {
         assert_eq!(State(WRITER | ASLEEP).admitting(), State(0));
         assert_eq!(State(WRITER | PHASE).admitting(), State(PHASE));
@@ -286,7 +364,8 @@ mod tests {
     fn two_reads_make_a_lock_hot_and_a_writer_cools_one_that_is_not() {
         let warm = State(ONE_ACTIVE).warmer();
         assert!(!warm.is_hot() && warm.warmer().is_hot() && State(0).warmer().warmer().is_idle());
-        assert_eq!((warm.cooled(), warm.warmer().cooled()), (State(ONE_ACTIVE), warm.warmer()));
+        let came = |state: State| State(state.0 + (1 << ENTERED_SHIFT));
+        assert_eq!((warm.cooled(), warm.warmer().cooled()), (came(State(ONE_ACTIVE)), came(warm.warmer())));
         let last = State(0).warmer().warmer().warmer();
         assert_eq!(last.warmer(), last);
     }

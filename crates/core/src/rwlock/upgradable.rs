@@ -27,7 +27,8 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         self.write_slow(Want::Reserve, Some(deadline_ns))
     }
 
-    /// Acquires the lock for reading upgradably if no writer has it or waits for it, and no other such reader. Never waits.
+    /// Acquires the lock for reading upgradably if no writer has it or waits for it, and no other such reader. Never waits. The answer
+    /// is no, too, while a thread that waited is on its way.
     pub fn try_read_upgradable(&self) -> bool {
         if self.load().has(CLOSED | UPGRADABLE) || !self.turn.try_acquire() {
             return false;

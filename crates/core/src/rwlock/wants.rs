@@ -1,7 +1,7 @@
 //! Waiting for a reader-writer lock: what for, and how.
 
 use super::pace::Pace;
-use super::state::{ASLEEP, CALLED, State, UPGRADABLE, UPGRADES, WANTED, WRITER};
+use super::state::{ASLEEP, CALLED, QUIET, State, UPGRADABLE, UPGRADES, WANTED, WRITER};
 use super::{CLOSE, DOZE, READER_AWAKE_NS, REOPEN, RESERVE, RawOndeckRwLock, SEIZE, is_past, refuse_more};
 use crate::CoreCounters;
 use crate::ondeck::Policy;
@@ -64,7 +64,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
             let yields = state.has(WRITER);
             // That nobody reads a spread lock, only a fold can tell; so who has no time left folds it once.
             let is_impatient = pace.is_over(yields) || state.is_spread() && is_past::<P>(deadline);
-            let has_closed = state.has(want.flag());
+            let has_closed = state.has(want.flag()) && !state.is_quiet_hold();
             let closes = !has_closed && want.closes(state, is_impatient);
             if let Some(next) = want.taken(state) {
                 let step = if want == Want::Reserve { RESERVE } else { SEIZE };
@@ -96,7 +96,10 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
 
     /// Closes the lock for that, and folds it if it is spread. Panics if it has far too many readers then.
     fn close(&self, state: State, want: Want) -> bool {
-        let closed = state.with(want.flag());
+        if state.is_quiet_hold() {
+            return self.settle(true);
+        }
+        let closed = state.with(want.flag()).without(QUIET);
         P::step(CLOSE);
         if !self.cas(state, if state.is_spread() { closed.folding() } else { closed }, Relaxed) {
             return false;
@@ -120,7 +123,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     }
 
     fn sleep_in(&self, pace: &mut Pace<P>, state: State, deadline: Option<u64>) {
-        let asleep = state.with(ASLEEP);
+        let asleep = state.with(ASLEEP).without(QUIET);
         P::step(DOZE);
         if state == asleep || self.cas(state, asleep, Relaxed) {
             P::wait_on_upper(&self.word, asleep.0, deadline);

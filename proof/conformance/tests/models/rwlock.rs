@@ -3,7 +3,7 @@
 use crate::{DEADLINE_NS, MODEL, SEARCH, SOON_NS, SPINNING};
 use ondeck_conformance::properties::{exclusion, freeing, freeing_timed, timed, tries};
 use ondeck_conformance::rwlock::Role::*;
-use ondeck_conformance::rwlock::{Writers, freed, freed_spread, shared};
+use ondeck_conformance::rwlock::{Writers, freed, freed_quiet, freed_spread, shared, shared_quiet};
 use ondeck_conformance::{Harness, LoomHarness, NarrowCounterHarness, ScheduleHarness};
 
 /// With counters by core, and with words as they are.
@@ -125,6 +125,74 @@ mod spread {
     }
 }
 
+/// A lock whose writers leave without a locked instruction at first.
+mod quiet {
+    use super::*;
+
+    type H = Counting<LoomHarness>;
+    type W = Writers<<H as Harness>::Platform>;
+
+    /// A knock is undone by a store that was under way; found by the release; and settled, which ends in a sleep.
+    #[test]
+    fn writers_alone() {
+        let all = [
+            ["slip", "knock", "admit"].as_slice(),
+            &["knock", "expel", "settle", "doze", "admit", "seize"],
+            &["knock", "slip", "claim", "slip"],
+        ];
+        MODEL.check_containing(&all, || exclusion::<H, W>(2, 2));
+        MODEL.preemptions(2).reaching(&["settle", "slip"]).check(|| exclusion::<H, W>(3, 1));
+        MODEL.preemptions(2).reaching(&["slip"]).check(|| tries::<H, W>(3, 1));
+        let expiring = MODEL.expiring().preemptions(2);
+        expiring.reaching(&["settle", "reopen"]).check(|| timed::<H, W>(2, 1, 2, DEADLINE_NS));
+        SPINNING.reaching(&["settle"]).check(|| exclusion::<H, W>(2, 2));
+    }
+
+    #[test]
+    fn readers_and_a_writer() {
+        let all = [
+            ["slip", "enter", "slip"].as_slice(),
+            &["enter", "knock", "expel", "settle", "enter", "turn_away", "admit"],
+            &["enter", "admit", "enter", "exit"],
+        ];
+        MODEL.check_containing(&all, || shared_quiet::<H>(&[Read, Write], 2));
+        MODEL.preemptions(2).reaching(&["settle"]).check(|| shared_quiet::<H>(&[Read, Read, Write], 1));
+        MODEL.preemptions(2).reaching(&["settle"]).check(|| shared_quiet::<H>(&[Read, Write, Write], 1));
+        MODEL.preemptions(2).reaching(&["hush", "settle"]).check(|| shared_quiet::<H>(&[Hush, Read], 2));
+        MODEL.preemptions(1).reaching(&["settle"]).check(|| shared_quiet::<H>(&[Hush, Read, Write], 1));
+        SPINNING.reaching(&["settle"]).check(|| shared_quiet::<H>(&[Read, Write], 2));
+    }
+
+    #[test]
+    fn deadlines_and_tries() {
+        let model = MODEL.expiring().preemptions(2);
+        model.reaching(&["slip"]).check(|| shared_quiet::<H>(&[ReadUntil(DEADLINE_NS), Write], 2));
+        let model = MODEL.expiring().preemptions(1);
+        model.check(|| shared_quiet::<H>(&[WriteUntil(DEADLINE_NS), ReadUntil(DEADLINE_NS), Write], 1));
+        MODEL.preemptions(1).check(|| shared_quiet::<H>(&[TryRead, Write, Read], 1));
+        MODEL.preemptions(1).check(|| shared_quiet::<H>(&[TryWrite, Write, Read], 1));
+    }
+
+    #[test]
+    fn upgrades() {
+        let model = MODEL.preemptions(2);
+        model.reaching(&["reserve", "slip"]).check(|| shared_quiet::<H>(&[Upgrade, Read], 2));
+        model.reaching(&["settle"]).check(|| shared_quiet::<H>(&[Upgrade, Write], 2));
+        MODEL.preemptions(1).check(|| shared_quiet::<H>(&[TryUpgrade, Reserve, Write], 1));
+        MODEL.preemptions(1).check(|| shared_quiet::<H>(&[UpAndDown, Downgrade, Read], 1));
+        MODEL.preemptions(1).check(|| shared_quiet::<H>(&[Spread, Hush, Write], 1));
+        MODEL.preemptions(1).check(|| shared_quiet::<H>(&[WriteFairly, Write, Read], 1));
+    }
+
+    #[test]
+    fn free_after_release() {
+        MODEL.preemptions(1).reaching(&["slip"]).check(|| freeing::<H, W>(3));
+        MODEL.expiring().preemptions(1).reaching(&["slip"]).check(|| freeing_timed::<H, W>(3, DEADLINE_NS));
+        MODEL.preemptions(2).reaching(&["slip"]).check(|| freed_quiet::<H>(2, 0));
+        MODEL.preemptions(1).reaching(&["slip"]).check(|| freed_quiet::<H>(2, 1));
+    }
+}
+
 mod broad {
     use super::*;
 
@@ -159,5 +227,20 @@ mod broad {
         SEARCH.check(move || shared::<H>(&roles, 3));
         SEARCH.check(|| shared::<H>(&[Spread, ReadFairly, WriteFairly, ReserveFairly, Upgrade], 3));
         SEARCH.check(|| freed_spread::<H>(5, 2));
+    }
+
+    #[test]
+    fn quiet_holds() {
+        type H = Counting<ScheduleHarness>;
+        type W = Writers<<H as Harness>::Platform>;
+        let all = [["slip", "knock", "settle"].as_slice()];
+        SEARCH.check_containing(&all, || exclusion::<H, W>(5, 5));
+        SEARCH.check_containing(&all, || timed::<H, W>(6, 4, 3, SOON_NS));
+        SEARCH.check(|| shared_quiet::<H>(&[Hush, Read, Hush, Upgrade, Read, Downgrade], 3));
+        SEARCH.check(|| shared_quiet::<H>(&[Hush, ReadTwice, UpAndDown, Reserve, TryUpgrade, TryWrite], 3));
+        let roles = [WriteUntil(SOON_NS), ReadUntil(SOON_NS), Hush, UpgradeUntil(SOON_NS), ReserveUntil(SOON_NS), Read];
+        SEARCH.check(move || shared_quiet::<H>(&roles, 3));
+        SEARCH.check(|| shared_quiet::<H>(&[Hush, ReadFairly, WriteFairly, ReserveFairly, Spread], 3));
+        SEARCH.check(|| freed_quiet::<H>(5, 2));
     }
 }

@@ -24,6 +24,7 @@ fn all_roles() {
     let roles = [
         Read,
         Write,
+        Hush,
         Spread,
         ReadTwice,
         Upgrade,
@@ -44,6 +45,7 @@ fn all_roles() {
     ];
     within(PATIENCE, "all roles", move || shared::<H>(&roles, rounds()));
     within(PATIENCE, "mostly readers", || shared::<H>(&[Read, Read, Read, Read, Read, Read, Read, Write], rounds()));
+    within(PATIENCE, "quiet holds", || shared::<H>(&[Hush, Hush, Read, WriteUntil(1), TryWrite, Upgrade], rounds()));
     within(PATIENCE, "by counters", || shared::<H>(&[Spread, Read, Spread, Read, ReadTwice, Write], rounds()));
 }
 

@@ -74,8 +74,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 pub struct Hardware;
 
 impl Hardware {
-    /// From here on no mutex of this process begins to do without a locked instruction. For processors on which that gains nothing.
-    /// Reader-writer locks use restartable sequences all the same.
+    /// From here on no mutex of this process, and no writer of a reader-writer lock, begins to do without a locked instruction. For
+    /// processors on which that gains nothing. Readers use restartable sequences all the same.
     pub fn stay_loud() {
         sequence::stay_loud();
     }

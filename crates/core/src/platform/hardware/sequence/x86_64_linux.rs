@@ -63,10 +63,10 @@ pub(in super::super) fn forgo() {
     LAST_EXPULSION.store(NEVER_AGAIN, Relaxed);
 }
 
-/// Whether no mutex is to become quiet.
+/// Whether no lock is to become quiet.
 static IS_LOUD: AtomicBool = AtomicBool::new(false);
 
-/// No mutex becomes quiet from here on.
+/// No lock becomes quiet from here on.
 pub(in super::super) fn stay_loud() {
     IS_LOUD.store(true, Relaxed);
 }

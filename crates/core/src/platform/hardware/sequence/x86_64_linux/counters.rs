@@ -481,7 +481,7 @@ mod tests {
         in_its_own_process("where_no_mutex_becomes_quiet_there_are_counters_all_the_same", || {
             let before = super::super::can_expel();
             super::super::stay_loud();
-            assert!(!super::super::can_expel());
+            assert!(!super::super::can_expel() && !crate::RawOndeckRwLock::<crate::Hardware>::new().hush());
             assert_eq!(take().is_some(), before);
         });
     }
@@ -496,6 +496,41 @@ mod tests {
             // No call is made any more, and none is needed.
             expel();
             assert_eq!(counted(counter).readers, 1);
+        });
+    }
+
+    /// A hold that is quiet by then ends with its release, which hears of who waits.
+    #[test]
+    fn who_waits_beside_a_quiet_hold_gets_in_without_expulsions() {
+        in_its_own_process("who_waits_beside_a_quiet_hold_gets_in_without_expulsions", || {
+            type Lock = crate::RawOndeckRwLock<crate::Hardware>;
+            type Act = fn(&Lock);
+            let writes: Act = |lock| {
+                lock.write();
+                // SAFETY: acquired above.
+                unsafe { lock.release_write() };
+            };
+            let reads: Act = |lock| {
+                lock.read();
+                // SAFETY: acquired above.
+                unsafe { lock.release_read() };
+            };
+            let locks = [Lock::new(), Lock::new()];
+            let are_quiet = locks.iter().all(Lock::hush);
+            locks.iter().for_each(Lock::write);
+            super::super::forgo();
+            for (lock, act) in locks.iter().zip([writes, reads]) {
+                std::thread::scope(|scope| {
+                    scope.spawn(|| act(lock));
+                    while are_quiet && !lock.is_contended() {
+                        std::thread::yield_now();
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                    // SAFETY: acquired above.
+                    unsafe { lock.release_write() };
+                });
+                assert!(lock.is_at_rest() && !lock.hush());
+            }
         });
     }
 
