@@ -35,7 +35,7 @@ const fn missing(cut: u32) -> u64 {
     ((1 << cut) - 1) << COUNT_SHIFT
 }
 
-/// The platform `P` with 64-bit words whose counter is `CUT` bits narrower; with [sequences] if `CAN_EXPEL`.
+/// The platform `P` with 64-bit words whose counter is `CUT` bits narrower; with sequences if `CAN_EXPEL`.
 pub struct NarrowCounter<P, const CUT: u32, const CAN_EXPEL: bool = false>(PhantomData<fn() -> P>);
 
 impl<P, const CUT: u32, const CAN_EXPEL: bool> Clone for NarrowCounter<P, CUT, CAN_EXPEL> {

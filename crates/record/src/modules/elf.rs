@@ -40,21 +40,25 @@ impl Module {
     /// Whether it is the file that the loader has now at its addresses: another one may have the same form. Reads only what
     /// is loaded now, wherever that is from.
     pub(super) fn is_still(&self, start: u64, map: &LinkMap) -> bool {
-        if start & !(PAGE - 1) != self.start & !(PAGE - 1) {
+        // Where its segments have holes between them, the loader tells of the one that the address is in.
+        if map.bias != self.bias || !(self.start & !(PAGE - 1)..self.end).contains(&start) {
             return false;
         }
         let path = CStr::from_bytes_until_nul(&self.path).unwrap_or_default().to_bytes();
         // SAFETY: the loader's string, of a module that is loaded.
         let name = if map.name.is_null() { c"" } else { unsafe { CStr::from_ptr(map.name) } }.to_bytes();
         let is_its_name = name.get(..path.len()) == Some(path) && (name.len() == path.len() || path.len() == MOST_PATH);
+        if !is_its_name {
+            return false;
+        }
         if self.build_id_length == 0 || self.build_id_at == 0 {
             // Nothing tells a file from one that was built anew, but that it was not loaded anew.
-            return is_its_name && (self.link_map == 0 || self.link_map == (&raw const *map) as u64);
+            return self.link_map == 0 || self.link_map == (&raw const *map) as u64;
         }
         let id = &self.build_id[..self.build_id_length as usize];
         // SAFETY: within the first page of what is loaded there.
         let now = unsafe { slice::from_raw_parts(self.build_id_at as *const u8, id.len()) };
-        is_its_name && now == id
+        now == id
     }
 
     /// Whether both have some address.

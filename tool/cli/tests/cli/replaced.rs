@@ -1,7 +1,7 @@
 //! Libraries that are loaded at the place of others that were unloaded: each wait has the names of what was there then.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
-use crate::support::programs::{compiled, library, may_trace, profile_of};
+use crate::support::programs::{compiled, library, may_trace, profile_of, profiled};
 use ondeck_profile::Profile;
 use std::collections::BTreeMap;
 
@@ -52,5 +52,20 @@ fn a_library_at_the_place_of_another_keeps_its_names() {
         for (name, (_, locks)) in waits(&profile) {
             assert!((1..=20).contains(&locks), "{flags:?}: {locks} waits for the lock of {name}");
         }
+    }
+}
+
+/// The loader tells of such a program by its segments, and not as a whole.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_program_with_holes_between_its_segments_keeps_its_names() {
+    let program = compiled("waits.c", &["-O1", "-no-pie", "-Wl,--section-start=.text=0x900000"]);
+    let (profile, run) = profiled(&["--rate", "1", "--library", library(), "--", &program, "60"]);
+    assert_eq!(run.code, Some(7), "its own");
+    let names: Vec<&str> = profile.locks.iter().map(|lock| lock.name.as_str()).collect();
+    assert!(names.contains(&"held") && names.contains(&"later"), "{names:?}");
+    let waiters = profile.locks.iter().flat_map(|lock| &lock.waiters);
+    for waiter in waiters {
+        assert!(profile.frames_of(waiter.stack).any(|frame| frame.function == "hold"), "{names:?}");
     }
 }
