@@ -93,6 +93,7 @@ fn n_sleeps(thread: i32) -> Option<u64> {
 /// Not even to find that it has to wait: a notified thread sleeps on until the notifier has released the mutex.
 #[cfg(target_os = "linux")]
 #[test]
+#[cfg_attr(miri, ignore = "asks the system for the states of threads")]
 fn a_notifier_that_holds_the_mutex_wakes_nobody() {
     for n in [1, 4] {
         let (waiters, changed) = (Mutex::new(Vec::new()), Condvar::new());
@@ -428,6 +429,7 @@ fn queue(producers: usize, consumers: usize, room: usize, per_producer: usize) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "its clock is far ahead of what it has done")]
 fn queues() {
     queue(1, 1, 1, 5_000);
     queue(1, 1, 100, 20_000);
