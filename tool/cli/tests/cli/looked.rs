@@ -22,6 +22,11 @@ fn by_a_user(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// By another process: a child of another test could inherit what this one has open to write, and then nobody can run it.
+fn copied(from: &str, to: &str) {
+    assert!(Command::new("cp").args([from, to]).status().unwrap().success());
+}
+
 /// What is seen of `looked.c`, if this user may not trace.
 fn looked(what: &str) -> Option<Profile> {
     looked_at(&compiled("looked.c", &[]), &[what])
@@ -31,8 +36,8 @@ fn looked(what: &str) -> Option<Profile> {
 fn looked_at(built: &str, arguments: &[&str]) -> Option<Profile> {
     let scratch = Scratch::new();
     let [program, tool] = ["looked", "ondeck"].map(|name| scratch.path(name));
-    std::fs::copy(built, &program).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &tool).unwrap();
+    copied(built, &program);
+    copied(env!("CARGO_BIN_EXE_ondeck"), &tool);
     let mut child = by_a_user(&program, arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -202,8 +207,8 @@ fn a_writer_of_a_lock_for_readers_and_writers_is_seen() {
 fn top_looks_at_it_too() {
     let scratch = Scratch::new();
     let [program, tool] = ["looked", "ondeck"].map(|name| scratch.path(name));
-    std::fs::copy(compiled("looked.c", &[]), &program).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &tool).unwrap();
+    copied(&compiled("looked.c", &[]), &program);
+    copied(env!("CARGO_BIN_EXE_ondeck"), &tool);
     let child = by_a_user(&program, &["sleeps"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut top = by_a_user(&tool, &["top", "--pid", &child.id().to_string()]);
     let shown = scratch.path("lists");
@@ -228,8 +233,8 @@ fn top_looks_at_it_too() {
 fn the_view_from_the_kernel_that_was_asked_for_is_no_look() {
     let scratch = Scratch::new();
     let [program, tool] = ["looked", "ondeck"].map(|name| scratch.path(name));
-    std::fs::copy(compiled("looked.c", &[]), &program).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_ondeck"), &tool).unwrap();
+    copied(&compiled("looked.c", &[]), &program);
+    copied(env!("CARGO_BIN_EXE_ondeck"), &tool);
     let child = by_a_user(&program, &[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let arguments = ["profile", "--futex", "--pid", &child.id().to_string(), "--for", "100ms", "--format", "json"];
     let output = by_a_user(&tool, &arguments).output().unwrap();
