@@ -196,7 +196,17 @@ impl Collector {
             let is_of = |recording: &Recording, pid| recording.contents.about().pid == pid && !recording.is_closed;
             bypassed.look(now_ns, |pid| recordings.iter().any(|recording| is_of(recording, pid)));
         }
-        let mut mapped = None;
+        let mut n_closed = self.take_from_open(now_ns, asked);
+        // As many files as may be open at once have made room for those that were left.
+        while n_closed > 0 && !self.unopened.is_empty() {
+            self.look_for_files(now_ns);
+            n_closed = self.take_from_open(now_ns, asked);
+        }
+    }
+
+    /// How many recordings end by that.
+    fn take_from_open(&mut self, now_ns: u64, asked: Instant) -> usize {
+        let (mut mapped, mut n_closed) = (None, 0);
         for at in 0..self.recordings.len() {
             if self.recordings[at].is_closed {
                 continue;
@@ -215,7 +225,9 @@ impl Collector {
                     self.unreadable.push(error.to_string());
                 }
             }
+            n_closed += usize::from(self.recordings[at].is_closed);
         }
+        n_closed
     }
 
     /// Looks at the holders of locks for so long, again and again; to be called in place of a sleep between two calls of

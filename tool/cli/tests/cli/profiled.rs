@@ -11,6 +11,24 @@ fn profile(arguments: &[&str]) -> Run {
     ondeck(&[&["profile", "--library", library()], arguments].concat())
 }
 
+/// More processes at once than files may be open: most recordings are read only when others have ended.
+#[test]
+fn there_may_be_more_processes_at_once_than_open_files() {
+    let scratch = Scratch::new();
+    let (program, out) = (compiled("waiters.c", &[]), scratch.path("profile.json"));
+    let line = format!(
+        "ulimit -n 32; exec {} profile --library {} --rate 1 -o {out} -- \
+         sh -c 'for i in $(seq 80); do {program} 12 & done; wait'",
+        env!("CARGO_BIN_EXE_ondeck"),
+        library(),
+    );
+    let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let profile = profile_in(&out);
+    let n = profile.processes.iter().filter(|process| process.program == program).count();
+    assert_eq!((n, profile.dropped.processes), (80, 0), "{:?}", profile.notes);
+}
+
 /// More processes, one after the other, than files may be open. Of each what it recorded is there, and none leaves a file.
 #[test]
 fn there_may_be_more_processes_than_open_files() {
