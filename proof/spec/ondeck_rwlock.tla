@@ -18,8 +18,9 @@
    is released with the write that ends its use. It is that of the flagship, whose module shows that whoever waits gets it.
 
    NOT MODELLED. Upgradable readers, and the recursive form. Heat: any reader may spread the lock, and so may a writer that leaves, so
-   often as `Spreads` says; and any writer that leaves a word that asks nothing may make it quiet. CALLED and all time: a writer with the turn closes the lock when it likes. Notes of which locks are spread: a reader may always go by the word. The count of those that entered: a
-   sleeper compares that too, and falls asleep less often than here. The fold of a reader that finds the word too far from what it is at
+   often as `Spreads` says; and any writer that leaves a word that asks nothing may make it quiet, so often as `Hushes` says. CALLED
+   and all time: a writer with the turn closes the lock when it likes. Notes of which locks are spread: a reader may always go by
+   the word. The count of those that entered: a sleeper compares that too, and falls asleep less often than here. The fold of a reader that finds the word too far from what it is at
    first: with `Range` it goes by the counter instead, so that readers without end have a bounded number of states. Several
    locks, whose counters are apart. Memory orderings, and that nothing touches the lock after a release: loom shows these.
 
@@ -42,7 +43,8 @@
    | safety_quiet         | a reader, 2 writers, twice each; quiet twice            | 8 809  |
    | safety_quiet_spread  | the same; quiet once, and spread once on 1 core         | 25 608 |
    | safety_quiet_readers | 2 readers, 2 writers, twice each; quiet twice           | 164 645 |
-   | safety_quiet_deadlines | 2 readers, 2 writers, deadlines; quiet twice          | 13 095 |
+   | safety_quiet_deadlines | 2 readers, 2 writers, deadlines; quiet twice          | 13 145 |
+   | safety_quiet_endless | a reader with a deadline without end, a writer twice    | 241    |
    | liveness_quiet       | a reader, 2 writers, twice each; quiet twice            | 17 299 |
    | served_reader_quiet  | a reader, 2 writers without end, quiet without end      | 1 190  | *)
 

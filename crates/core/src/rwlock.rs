@@ -26,8 +26,8 @@
 //! | 20 | FOLDING | somebody adds to the word what the counter says | close, gather | fold |
 //! | 21 | CALLED | readers were admitted that slept | admit | claim, seize |
 //! | 22-31 | counter | a counter by core, 0 of a compact lock | spread, admit | fold |
-//! | 32-51 | active | readers that are in, or have not looked yet; beside a counter, see there | enter, admit, let_in | exit, turn_away |
-//! | 52 | WRITER | a writer is in | claim, seize | admit |
+//! | 32-51 | active | readers that are in, or have not looked yet; beside a counter, see there | enter, admit, let_in | exit, turn_away; beside a quiet hold slip, settle, admit |
+//! | 52 | WRITER | a writer is in | claim, seize | admit, slip |
 //! | 53 | WANTED | who has the turn waits for others to leave; new readers wait. Of a quiet hold: it knocks | close; knock, settle | seize, reserve, reopen; slip, settle, admit |
 //! | 54 | UPGRADABLE | one of the readers may become a writer | reserve | unreserve, seize |
 //! | 55 | UPGRADES | and it waits for the others | close | seize, reopen |
@@ -145,7 +145,7 @@ use crate::{Atomic, CoreCounters, Counted, Platform, RawLock, RawTimedLock, Stat
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use pace::Pace;
 use spread::give_back;
-use state::{ASLEEP, CLOSED, MOST_ACTIVE, MOST_WAITING, ONE_ACTIVE, ONE_COMES, State, UPGRADABLE, WRITER};
+use state::{ASLEEP, CLOSED, MOST_ACTIVE, MOST_WAITING, ONE_ACTIVE, ONE_COMES, QUIET, State, UPGRADABLE, WRITER};
 use wants::Want;
 
 const ENTER: Step = step("enter");
@@ -497,7 +497,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
             let next = go_on(heard.admitting());
             let next = match counter {
                 Some(counter) => next.spread(counter.get()),
-                None if self.hushes(state) => next.hushed(),
+                None if self.hushes(state) => next.with(QUIET),
                 None => next,
             };
             // E1, E3

@@ -36,7 +36,7 @@
 //! ([`Platform::can_expel`](crate::Platform)). Where the platform does not help any more, who waits naps until the next release.
 
 use super::pace::Pace;
-use super::state::{State, WANTED};
+use super::state::{QUIET, State, WANTED};
 use super::{EXPEL, HUSH, KNOCK, READER_AWAKE_NS, RawOndeckRwLock, SETTLE, SLIP, Turn, is_past};
 use crate::ondeck::Policy;
 use crate::yields::Yields;
@@ -76,7 +76,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         let state = self.load();
         if P::has_sequences() && state.is_idle_and_loud() && P::can_expel() {
             P::step(HUSH);
-            return self.cas(state, state.hushed(), Relaxed);
+            return self.cas(state, state.with(QUIET), Relaxed);
         }
         false
     }
@@ -149,7 +149,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::{QUIET, UPGRADABLE, WRITER};
+    use super::super::state::{UPGRADABLE, WRITER};
     use super::*;
     use crate::{Hardware, Platform};
     use std::time::{Duration, Instant};

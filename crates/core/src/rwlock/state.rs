@@ -179,11 +179,6 @@ impl State {
 
     // Changes.
 
-    /// The next hold is quiet.
-    pub(super) const fn hushed(self) -> State {
-        self.with(QUIET)
-    }
-
     /// Of a quiet hold what counts, and QUIET is not of it.
     pub(super) const fn loud(self) -> State {
         State(self.0 & (WRITER | PHASE | HEAT | ENTERED))

@@ -56,7 +56,7 @@ impl Module {
             return self.link_map == 0 || self.link_map == (&raw const *map) as u64;
         }
         let id = &self.build_id[..self.build_id_length as usize];
-        // SAFETY: within the first page of what is loaded there.
+        // SAFETY: within the first page of what is loaded there: a library's is where the bias says, and no program is loaded anew.
         let now = unsafe { slice::from_raw_parts(self.build_id_at as *const u8, id.len()) };
         now == id
     }

@@ -69,7 +69,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 /// On Linux on x86-64, [`can_expel`](Platform::can_expel) is true with glibc 2.35 or newer, linked dynamically, and Linux 5.10
 /// or newer, unless
 /// `GLIBC_TUNABLES=glibc.pthread.rseq=0` switches them off, a filter refuses `membarrier`, or the program has the thread sanitizer,
-/// which would not see their stores.
+/// which would not see their stores (if it exports the name `__tsan_init`; rustc has to be told so).
 #[derive(Clone, Copy, Debug)]
 pub struct Hardware;
 

@@ -525,6 +525,7 @@ mod tests {
                     while are_quiet && !lock.is_contended() {
                         std::thread::yield_now();
                     }
+                    // Until then it has found that there are no expulsions, most likely: if not, it takes another way.
                     std::thread::sleep(Duration::from_millis(1));
                     // SAFETY: acquired above.
                     unsafe { lock.release_write() };
