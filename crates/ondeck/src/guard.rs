@@ -1,5 +1,6 @@
 //! The guards: what a thread holds of a mutex that it has locked.
 
+use crate::narrowing::narrows;
 use crate::policy::{Mutex, RawMutex};
 use ondeck_core::ondeck::{Balanced, Policy};
 use std::marker::PhantomData;
@@ -72,74 +73,6 @@ impl<'a, T: ?Sized, P: Policy> MutexGuard<'a, T, P> {
     #[inline]
     pub fn mutex(s: &Self) -> &'a Mutex<T, P> {
         s.mutex
-    }
-
-    /// Narrows the guard to a part of the data.
-    ///
-    /// # Panics
-    /// If `f` panics. The mutex is released then.
-    ///
-    /// # Example
-    /// See [`crate::MappedMutexGuard`].
-    #[inline]
-    pub fn map<U: ?Sized, F>(mut s: Self, f: F) -> MappedMutexGuard<'a, U, P>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        let data: *mut U = f(&mut s);
-        MappedMutexGuard { raw: &ManuallyDrop::new(s).mutex.raw, data }
-    }
-
-    /// Narrows the guard to a part of the data that may be missing.
-    ///
-    /// # Errors
-    /// If `f` returns `None`. The error is the guard, which still holds the mutex.
-    ///
-    /// # Panics
-    /// If `f` panics. The mutex is released then.
-    ///
-    /// # Example
-    /// ```
-    /// use ondeck::{Mutex, MutexGuard};
-    ///
-    /// let mutex = Mutex::new(vec![1, 2]);
-    /// let guard = MutexGuard::try_map(mutex.lock(), |list| list.get_mut(7)).unwrap_err();
-    /// assert_eq!(*MutexGuard::try_map(guard, |list| list.get_mut(1)).unwrap(), 2);
-    /// ```
-    #[inline]
-    pub fn try_map<U: ?Sized, F>(s: Self, f: F) -> Result<MappedMutexGuard<'a, U, P>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        Self::try_map_or_err(s, |data| f(data).ok_or(())).map_err(|(s, ())| s)
-    }
-
-    /// As [`try_map`](MutexGuard::try_map), where `f` gives a reason.
-    ///
-    /// # Errors
-    /// If `f` returns an error. The guard, which still holds the mutex, comes back with it.
-    ///
-    /// # Panics
-    /// If `f` panics. The mutex is released then.
-    ///
-    /// # Example
-    /// ```
-    /// use ondeck::{Mutex, MutexGuard};
-    ///
-    /// let mutex = Mutex::new(vec![1, 2]);
-    /// let (guard, reason) = MutexGuard::try_map_or_err(mutex.lock(), |list| list.get_mut(7).ok_or("short")).unwrap_err();
-    /// assert_eq!((guard.len(), reason), (2, "short"));
-    /// ```
-    #[inline]
-    pub fn try_map_or_err<U: ?Sized, F, E>(mut s: Self, f: F) -> Result<MappedMutexGuard<'a, U, P>, (Self, E)>
-    where
-        F: FnOnce(&mut T) -> Result<&mut U, E>,
-    {
-        let data: *mut U = match f(&mut s) {
-            Ok(data) => data,
-            Err(error) => return Err((s, error)),
-        };
-        Ok(MappedMutexGuard { raw: &ManuallyDrop::new(s).mutex.raw, data })
     }
 
     /// Releases the mutex, calls `f`, and locks the mutex again, also if `f` panics. Other threads may change the data
@@ -277,73 +210,14 @@ pub struct MappedMutexGuard<'a, T: ?Sized + 'a, P: Policy = Balanced> {
 unsafe impl<T: ?Sized + Sync, P: Policy> Sync for MappedMutexGuard<'_, T, P> {}
 
 impl<'a, T: ?Sized, P: Policy> MappedMutexGuard<'a, T, P> {
-    /// Narrows the guard to a smaller part.
+    /// The guard of an acquisition.
     ///
-    /// # Panics
-    /// If `f` panics. The mutex is released then.
-    ///
-    /// # Example
-    /// ```
-    /// use ondeck::{MappedMutexGuard, Mutex, MutexGuard};
-    ///
-    /// let mutex = Mutex::new((1, (2, 3)));
-    /// let pair = MutexGuard::map(mutex.lock(), |data| &mut data.1);
-    /// assert_eq!(*MappedMutexGuard::map(pair, |pair| &mut pair.1), 3);
-    /// ```
+    /// # Safety
+    /// The calling thread holds the mutex, and this acquisition has no guard. `data` is made of a reference into what the mutex
+    /// guards, or of one that outlives `'a`, and nothing else is borrowed from there.
     #[inline]
-    pub fn map<U: ?Sized, F>(mut s: Self, f: F) -> MappedMutexGuard<'a, U, P>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        let data: *mut U = f(&mut s);
-        MappedMutexGuard { raw: ManuallyDrop::new(s).raw, data }
-    }
-
-    /// Narrows the guard to a smaller part that may be missing.
-    ///
-    /// # Errors
-    /// If `f` returns `None`. The error is the guard, which still holds the mutex.
-    ///
-    /// # Panics
-    /// If `f` panics. The mutex is released then.
-    ///
-    /// # Example
-    /// ```
-    /// use ondeck::{MappedMutexGuard, Mutex, MutexGuard};
-    ///
-    /// let mutex = Mutex::new((1, vec![2]));
-    /// let list = MutexGuard::map(mutex.lock(), |data| &mut data.1);
-    /// let list = MappedMutexGuard::try_map(list, |list| list.get_mut(1)).unwrap_err();
-    /// assert_eq!(*MappedMutexGuard::try_map(list, |list| list.get_mut(0)).unwrap(), 2);
-    /// ```
-    #[inline]
-    pub fn try_map<U: ?Sized, F>(s: Self, f: F) -> Result<MappedMutexGuard<'a, U, P>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        Self::try_map_or_err(s, |data| f(data).ok_or(())).map_err(|(s, ())| s)
-    }
-
-    /// As [`try_map`](MappedMutexGuard::try_map), where `f` gives a reason.
-    ///
-    /// # Errors
-    /// If `f` returns an error. The guard, which still holds the mutex, comes back with it.
-    ///
-    /// # Panics
-    /// If `f` panics. The mutex is released then.
-    ///
-    /// # Example
-    /// As for [`MutexGuard::try_map_or_err`].
-    #[inline]
-    pub fn try_map_or_err<U: ?Sized, F, E>(mut s: Self, f: F) -> Result<MappedMutexGuard<'a, U, P>, (Self, E)>
-    where
-        F: FnOnce(&mut T) -> Result<&mut U, E>,
-    {
-        let data: *mut U = match f(&mut s) {
-            Ok(data) => data,
-            Err(error) => return Err((s, error)),
-        };
-        Ok(MappedMutexGuard { raw: ManuallyDrop::new(s).raw, data })
+    unsafe fn new(raw: &'a RawMutex<P>, data: *mut T) -> Self {
+        MappedMutexGuard { raw, data }
     }
 
     /// Releases the mutex, and gives it to a waiting thread, if there is one.
@@ -389,5 +263,9 @@ impl<T: ?Sized, P: Policy> Drop for MappedMutexGuard<'_, T, P> {
         unsafe { self.raw.unlock() };
     }
 }
+
+narrows!(MutexGuard<'a, T, P> to MappedMutexGuard, [&mut] as [*mut], |s| &s.mutex.raw, "Mutex", "lock.lock()");
+narrows!(MappedMutexGuard<'a, T, P> to MappedMutexGuard, [&mut] as [*mut], |s| s.raw,
+    "Mutex", "MutexGuard::map(lock.lock(), |all| all)");
 
 shows_data!(MutexGuard<'_, T, P>, MappedMutexGuard<'_, T, P>);

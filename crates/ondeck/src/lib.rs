@@ -195,6 +195,7 @@ pub mod lock_api_04;
 pub mod lock_api_05;
 mod monitor;
 mod mutex;
+mod narrowing;
 pub mod poison;
 pub mod policy;
 mod raw;

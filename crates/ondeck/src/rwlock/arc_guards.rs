@@ -1,7 +1,7 @@
 //! The guards that own an `Arc` of their reader-writer lock.
 
 use super::unlocked::lets_others_in;
-use super::upgraded::writes_meanwhile;
+use super::upgraded::{become_others, writes_meanwhile};
 use super::{RawRwLock, RwLock};
 use crate::guard::shows_data;
 use std::marker::PhantomData;
@@ -179,134 +179,8 @@ lets_others_in!(ArcRwLockWriteGuard<T>, "std::sync::Arc::new(RwLock::new(1))", "
 lets_others_in!(ArcRwLockUpgradableReadGuard<T>, "std::sync::Arc::new(RwLock::new(1))", "upgradable_read_arc",
     lock_upgradable unlock_upgradable unlock_upgradable_fair bump_upgradable);
 
-impl<T: ?Sized> ArcRwLockWriteGuard<T> {
-    /// As [`RwLockWriteGuard::downgrade`](crate::RwLockWriteGuard::downgrade).
-    ///
-    /// # Example
-    /// See [`ArcRwLockWriteGuard`].
-    #[inline]
-    pub fn downgrade(s: Self) -> ArcRwLockReadGuard<T> {
-        let lock = Self::into_held(s);
-        // SAFETY: the guard had the lock for writing, and is gone.
-        unsafe { lock.raw.downgrade() };
-        // SAFETY: the lock is had for reading now.
-        unsafe { ArcRwLockReadGuard::new(lock) }
-    }
-
-    /// As [`RwLockWriteGuard::downgrade_to_upgradable`](crate::RwLockWriteGuard::downgrade_to_upgradable).
-    ///
-    /// # Example
-    /// As for [`downgrade`](Self::downgrade).
-    #[inline]
-    pub fn downgrade_to_upgradable(s: Self) -> ArcRwLockUpgradableReadGuard<T> {
-        let lock = Self::into_held(s);
-        // SAFETY: as in `downgrade`.
-        unsafe { lock.raw.downgrade_to_upgradable() };
-        // SAFETY: the lock is had for reading upgradably now.
-        unsafe { ArcRwLockUpgradableReadGuard::new(lock) }
-    }
-}
-
-impl<T: ?Sized> ArcRwLockUpgradableReadGuard<T> {
-    /// As [`RwLockUpgradableReadGuard::upgrade`](crate::RwLockUpgradableReadGuard::upgrade).
-    ///
-    /// # Example
-    /// See [`ArcRwLockUpgradableReadGuard`].
-    #[inline]
-    pub fn upgrade(s: Self) -> ArcRwLockWriteGuard<T> {
-        // SAFETY: the guard has the lock upgradably. If this panics, it has that still, and its drop releases it.
-        unsafe { s.lock.raw.upgrade() };
-        // SAFETY: the lock is had for writing now. Borrows through the guard ended when it was passed.
-        unsafe { ArcRwLockWriteGuard::new(Self::into_held(s)) }
-    }
-
-    /// As [`RwLockUpgradableReadGuard::try_upgrade`](crate::RwLockUpgradableReadGuard::try_upgrade).
-    ///
-    /// # Errors
-    /// If there is another reader. The error is the guard, which still reads upgradably.
-    ///
-    /// # Example
-    /// ```
-    /// use ondeck::{ArcRwLockUpgradableReadGuard, RwLock};
-    ///
-    /// let lock = std::sync::Arc::new(RwLock::new(1));
-    /// let other = lock.read();
-    /// let guard = ArcRwLockUpgradableReadGuard::try_upgrade(lock.upgradable_read_arc()).unwrap_err();
-    /// drop(other);
-    /// assert_eq!(*ArcRwLockUpgradableReadGuard::try_upgrade(guard).unwrap(), 1);
-    /// ```
-    #[inline]
-    pub fn try_upgrade(s: Self) -> Result<ArcRwLockWriteGuard<T>, Self> {
-        // SAFETY: the guard has the lock upgradably.
-        let is_writer = unsafe { s.lock.raw.try_upgrade() };
-        // SAFETY: as the lock has answered.
-        unsafe { Self::upgraded_if(is_writer, s) }
-    }
-
-    /// As [`RwLockUpgradableReadGuard::try_upgrade_for`](crate::RwLockUpgradableReadGuard::try_upgrade_for).
-    ///
-    /// # Errors
-    /// If the timeout passed first. The error is the guard, which still reads upgradably.
-    ///
-    /// # Example
-    /// As for [`try_upgrade`](Self::try_upgrade).
-    #[inline]
-    pub fn try_upgrade_for(s: Self, timeout: Duration) -> Result<ArcRwLockWriteGuard<T>, Self> {
-        // SAFETY: the guard has the lock upgradably.
-        let is_writer = unsafe { s.lock.raw.try_upgrade_for(timeout) };
-        // SAFETY: as the lock has answered.
-        unsafe { Self::upgraded_if(is_writer, s) }
-    }
-
-    /// As [`RwLockUpgradableReadGuard::try_upgrade_until`](crate::RwLockUpgradableReadGuard::try_upgrade_until).
-    ///
-    /// # Errors
-    /// If the deadline passed first. The error is the guard, which still reads upgradably.
-    ///
-    /// # Example
-    /// As for [`try_upgrade`](Self::try_upgrade).
-    #[inline]
-    pub fn try_upgrade_until(s: Self, deadline: Instant) -> Result<ArcRwLockWriteGuard<T>, Self> {
-        // SAFETY: the guard has the lock upgradably.
-        let is_writer = unsafe { s.lock.raw.try_upgrade_until(deadline) };
-        // SAFETY: as the lock has answered.
-        unsafe { Self::upgraded_if(is_writer, s) }
-    }
-
-    /// As [`RwLockUpgradableReadGuard::downgrade`](crate::RwLockUpgradableReadGuard::downgrade).
-    ///
-    /// # Example
-    /// As for [`ArcRwLockWriteGuard::downgrade`].
-    #[inline]
-    pub fn downgrade(s: Self) -> ArcRwLockReadGuard<T> {
-        let lock = Self::into_held(s);
-        // SAFETY: the guard had the lock upgradably, and is gone.
-        unsafe { lock.raw.downgrade_upgradable() };
-        // SAFETY: the lock is had for reading now.
-        unsafe { ArcRwLockReadGuard::new(lock) }
-    }
-
-    /// The guard after an attempt.
-    ///
-    /// # Safety
-    /// The calling thread has the lock for writing if `is_writer`, and else as the guard says.
-    #[inline]
-    unsafe fn upgraded_if(is_writer: bool, s: Self) -> Result<ArcRwLockWriteGuard<T>, Self> {
-        if !is_writer {
-            return Err(s);
-        }
-        // SAFETY: the caller's; and the guard before is not dropped.
-        Ok(unsafe { ArcRwLockWriteGuard::new(Self::into_held(s)) })
-    }
-}
-
-impl<T: ?Sized> DerefMut for ArcRwLockWriteGuard<T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard has the lock for writing, and is borrowed alone.
-        unsafe { &mut *self.lock.data_ptr() }
-    }
-}
+become_others!(<T> ArcRwLockReadGuard ArcRwLockWriteGuard ArcRwLockUpgradableReadGuard,
+    "std::sync::Arc::new(RwLock::new(1))", "_arc");
 
 shows_data!(ArcRwLockReadGuard<T>, ArcRwLockWriteGuard<T>, ArcRwLockUpgradableReadGuard<T>);
 
