@@ -58,6 +58,13 @@ struct Mutant {
     rung: String,
 }
 
+/// What a copy of the workspace is for next.
+enum Job<'a> {
+    /// Rungs of a package, which must succeed while nothing is broken.
+    Healthy(&'a str, String),
+    Mutant(&'a Mutant),
+}
+
 /// Runs the mutants of the lists in `only`, or all if it is empty.
 pub(crate) fn run(root: &Path, only: &[String]) -> Result<(), String> {
     let mut mutants = load(&root.join(LISTS))?;
@@ -72,17 +79,17 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<(), String> {
         mutant.edited(root)?;
     }
     let packages: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.package.as_str()).collect();
-    for package in packages {
+    let healthy = packages.into_iter().flat_map(|package| {
         let rungs = mutants.iter().filter(|mutant| mutant.package == package).map(|mutant| mutant.rung.as_str());
-        for rung in together(rungs) {
-            if let Some(by) = workspaces[0].try_rung(package, &rung, PATIENCE_WITH_ALL)? {
-                return Err(format!("`{rung}` fails before anything is broken: {by}"));
-            }
-        }
-    }
-    let next = Mutex::new(mutants.iter());
+        together(rungs).into_iter().map(move |rung| Job::Healthy(package, rung))
+    });
+    let next = Mutex::new(healthy.collect::<Vec<_>>().into_iter().chain(mutants.iter().map(Job::Mutant)));
     let survivors = thread::scope(|scope| {
-        let lanes: Vec<_> = workspaces.iter().map(|workspace| scope.spawn(|| workspace.try_all(&next))).collect();
+        let lane = |workspace: &MutantWorkspace| {
+            // After an error there is nothing more to do.
+            workspace.try_all(&next).inspect_err(|_| next.lock().expect("no lane panics").by_ref().for_each(drop))
+        };
+        let lanes: Vec<_> = workspaces.iter().map(|workspace| scope.spawn(move || lane(workspace))).collect();
         lanes.into_iter().map(|lane| lane.join().expect("no lane panics")).collect::<Result<Vec<_>, _>>()
     })?;
     let survivors = survivors.concat();
@@ -155,23 +162,30 @@ impl MutantWorkspace {
         Ok(workspace)
     }
 
-    /// Tries one mutant after the other, and tells those that survive.
-    fn try_all<'a>(&self, next: &Mutex<impl Iterator<Item = &'a Mutant>>) -> Result<Vec<String>, String> {
+    /// Does one job after the other, and tells the mutants that survive.
+    fn try_all<'a>(&self, next: &Mutex<impl Iterator<Item = Job<'a>>>) -> Result<Vec<String>, String> {
         let mut survivors = Vec::new();
         loop {
-            let Some(mutant) = next.lock().expect("no lane panics").next() else { return Ok(survivors) };
-            let start = Instant::now();
-            let killed_by = self.with_edit(mutant, || self.try_rung(&mutant.package, &mutant.rung, PATIENCE))?;
-            let fate = killed_by.as_ref().map_or("SURVIVED".to_owned(), |by| format!("killed by {by}"));
-            println!(
-                "{}: {}: {fate}  [{}, {:.1} s]",
-                mutant.lock,
-                mutant.name,
-                mutant.rung,
-                start.elapsed().as_secs_f64()
-            );
-            survivors.extend(killed_by.is_none().then(|| format!("{}: {} survived", mutant.lock, mutant.name)));
+            let Some(job) = next.lock().expect("no lane panics").next() else { return Ok(survivors) };
+            match job {
+                Job::Healthy(package, rung) => {
+                    if let Some(by) = self.try_rung(package, &rung, PATIENCE_WITH_ALL)? {
+                        return Err(format!("`{rung}` fails before anything is broken: {by}"));
+                    }
+                }
+                Job::Mutant(mutant) => survivors.extend(self.survivor(mutant)?),
+            }
         }
+    }
+
+    /// Tries a mutant, and names it if it survives.
+    fn survivor(&self, mutant: &Mutant) -> Result<Option<String>, String> {
+        let start = Instant::now();
+        let killed_by = self.with_edit(mutant, || self.try_rung(&mutant.package, &mutant.rung, PATIENCE))?;
+        let fate = killed_by.as_ref().map_or("SURVIVED".to_owned(), |by| format!("killed by {by}"));
+        let Mutant { lock, name, rung, .. } = mutant;
+        println!("{lock}: {name}: {fate}  [{rung}, {:.1} s]", start.elapsed().as_secs_f64());
+        Ok(killed_by.is_none().then(|| format!("{lock}: {name} survived")))
     }
 
     /// Runs `body` while the mutant's file is edited, with tests for no more locks than its rung speaks of.
