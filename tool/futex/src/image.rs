@@ -32,7 +32,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// One program in one process.
@@ -131,14 +131,32 @@ impl Image {
     }
 }
 
+/// A file by its device, its number, and its path, for file systems whose numbers are not unique.
+type FileKey = (u64, u64, PathBuf);
+
+/// Files that any [`Images`] has open. A thousand processes of one program have the same few, and only so many files may be open.
+static FILES: Mutex<BTreeMap<FileKey, Weak<Elf>>> = Mutex::new(BTreeMap::new());
+
+/// The file, if it is open already and has not been written since.
+fn open_already(key: &FileKey) -> Option<Arc<Elf>> {
+    let files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    files.get(key).and_then(Weak::upgrade).filter(|elf| elf.is_unchanged())
+}
+
+fn is_open(key: &FileKey, elf: &Arc<Elf>) {
+    let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    files.retain(|_, elf| elf.strong_count() > 0);
+    files.insert(key.clone(), Arc::downgrade(elf));
+}
+
 /// All processes that were seen.
 #[derive(Default)]
 pub(crate) struct Images {
     pub(crate) list: Vec<Image>,
     /// The images of a process, the last one last.
     of_process: FxHashMap<u32, Vec<usize>>,
-    /// `None` for what is no program and no library. The path is there for file systems whose numbers are not unique.
-    files: BTreeMap<(u64, u64, PathBuf), Option<Arc<Elf>>>,
+    /// `None` for what is no program and no library.
+    files: BTreeMap<FileKey, Option<Arc<Elf>>>,
     stacks: Stacks,
     cache: Option<Cache>,
     known_walks: KnownWalks,
@@ -324,11 +342,13 @@ impl Images {
         if let Some(known) = self.files.get(&key) {
             return Ok(known.clone());
         }
-        let elf = match open(window(pid), mapping, path) {
-            Ok((path, file)) => Elf::read(path, file).map(Arc::new),
-            Err(_) if NO_FILES.iter().any(|kind| path.as_os_str().as_bytes().starts_with(kind)) => None,
-            Err(fault) => return Err(fault),
+        let elf = match open_already(&key).ok_or_else(|| open(window(pid), mapping, path)) {
+            Ok(elf) => Some(elf),
+            Err(Ok((path, file))) => Elf::read(path, file).map(Arc::new),
+            Err(Err(_)) if NO_FILES.iter().any(|kind| path.as_os_str().as_bytes().starts_with(kind)) => None,
+            Err(Err(fault)) => return Err(fault),
         };
+        elf.iter().for_each(|elf| is_open(&key, elf));
         self.files.insert(key, elf.clone());
         Ok(elf)
     }
@@ -481,6 +501,23 @@ fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As of a thousand processes of one program.
+    #[test]
+    fn a_file_is_open_once() {
+        let pid = std::process::id();
+        let [one, other] = [(); 2].map(|()| {
+            let mut images = Images::default();
+            images.at(pid, 0);
+            images
+        });
+        let files = |images: &Images| -> Vec<Arc<File>> {
+            images.list.iter().flat_map(|image| &image.modules).filter_map(|module| module.file.clone().ok()).collect()
+        };
+        let (files, others) = (files(&one), files(&other));
+        assert!(files.len() > 1 && files.len() == others.len(), "{}", files.len());
+        assert!(files.iter().zip(&others).all(|(one, other)| Arc::ptr_eq(one, other)));
+    }
 
     #[test]
     fn looks_in_vain_become_rare_and_one_that_helps_makes_them_frequent_again() {

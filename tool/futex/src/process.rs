@@ -15,10 +15,18 @@ pub fn number_inside(number: u32) -> Option<u32> {
     numbers.split_whitespace().next_back()?.parse().ok()
 }
 
-/// Its threads, as they are now.
+/// Its threads, as they are now; none if that cannot be found out.
 pub fn threads(pid: u32) -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+    threads_if_told(pid).unwrap_or_default()
+}
+
+/// Its threads, as they are now: none of one that has ended. `None` if that cannot be found out now, as when as many files are open as
+/// may be.
+pub fn threads_if_told(pid: u32) -> Option<Vec<u32>> {
+    match std::fs::read_dir(format!("/proc/{pid}/task")) {
+        Ok(entries) => Some(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()),
+        Err(error) => matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH)).then(Vec::new),
+    }
 }
 
 /// What the kernel tells of the system call of a thread: its number, arguments, stack pointer and address.

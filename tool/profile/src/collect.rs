@@ -42,6 +42,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thread_times::{RecordedWait, ThreadTimes};
 
+/// So often more files are opened in one go, after others have been closed.
+const MOST_ROUNDS: u32 = 64;
+
 /// The recordings of a directory, read as they grow.
 pub struct Collector {
     /// Where recordings are, and of which process, if they are of one that we did not start.
@@ -54,6 +57,8 @@ pub struct Collector {
     unreadable: Vec<String>,
     /// The same of those that may still become some.
     unopened: Vec<String>,
+    /// Whether as many files are open as may be.
+    lacks_files: bool,
     bypassed: Option<BypassedProcesses>,
     symbols: Symbols,
     /// What all recordings and names may keep in memory.
@@ -145,6 +150,7 @@ impl Collector {
             recordings: Vec::new(),
             unreadable: Vec::new(),
             unopened: Vec::new(),
+            lacks_files: false,
             bypassed: None,
             symbols: Symbols::within(&budget),
             budget,
@@ -162,9 +168,9 @@ impl Collector {
         self.bypassed = Some(BypassedProcesses::new(pid, is_for_long));
     }
 
-    /// The process of that number here will record in that directory.
-    pub fn looks_at(&mut self, pid: u32, directory: &Path) {
-        self.directories.push((directory.to_owned(), Some(Arc::new(LookedAt::new(pid)))));
+    /// The process of that number here will record in these files of that directory.
+    pub fn looks_at(&mut self, pid: u32, directory: &Path, files: Vec<String>) {
+        self.directories.push((directory.to_owned(), Some(Arc::new(LookedAt::new(pid, files)))));
     }
 
     /// When something was last known of any process, by the monotonic clock.
@@ -196,11 +202,13 @@ impl Collector {
             let is_of = |recording: &Recording, pid| recording.contents.about().pid == pid && !recording.is_closed;
             bypassed.look(now_ns, |pid| recordings.iter().any(|recording| is_of(recording, pid)));
         }
-        let mut n_closed = self.take_from_open(now_ns, asked);
-        // As many files as may be open at once have made room for those that were left.
-        while n_closed > 0 && !self.unopened.is_empty() {
+        // As many files as may be open at once make room for those that are left. A user may make files faster than they are read.
+        for _ in 0..MOST_ROUNDS {
+            let n_closed = self.take_from_open(now_ns, asked);
+            if n_closed == 0 || !self.lacks_files {
+                return;
+            }
             self.look_for_files(now_ns);
-            n_closed = self.take_from_open(now_ns, asked);
         }
     }
 
@@ -298,6 +306,7 @@ impl Collector {
 
     fn look_for_files(&mut self, now_ns: u64) {
         self.unopened.clear();
+        self.lacks_files = false;
         for (directory, looked_at) in self.directories.clone() {
             self.look_for_files_in(&directory, looked_at.as_ref(), now_ns);
         }
@@ -311,7 +320,7 @@ impl Collector {
         let paths = entries.take(Budget::MOST_FILES).filter_map(Result::ok).map(|entry| entry.path());
         let mut paths: Vec<PathBuf> =
             paths.filter(|path| path.extension().is_some_and(|end| end == "ondeck")).collect();
-        paths.retain(|path| !self.seen.contains(path));
+        paths.retain(|path| !self.seen.contains(path) && looked_at.is_none_or(|process| process.has(path)));
         let room = Budget::MOST_FILES.saturating_sub(self.seen.len());
         if paths.len() > room {
             let (n, most, directory) = (paths.len() - room, Budget::MOST_FILES, directory.display());
@@ -331,12 +340,16 @@ impl Collector {
                     let (looked_at, only_statistics) = (looked_at.cloned(), self.only_statistics);
                     opened.push(Recording { looked_at, only_statistics, ..recording });
                 }
+                Err(error) if !may_open() => {
+                    self.lacks_files = true;
+                    self.unopened.push(error.to_string());
+                }
                 // It may have been begun just now.
-                Err(error) if is_older_than_a_second(&path) && may_open() => {
+                Err(error) if !is_older_than_a_second(&path) => self.unopened.push(error.to_string()),
+                Err(error) => {
                     self.seen.insert(path);
                     self.unreadable.push(error.to_string());
                 }
-                Err(error) => self.unopened.push(error.to_string()),
             }
         }
         opened.sort_by_key(|recording| recording.contents.about().started_ns);
@@ -373,7 +386,7 @@ impl Recording {
     /// Takes what is new. Once the process is gone its file is removed, whose path is the answer.
     fn take(&mut self, is_gone: bool, now_ns: u64, asked: Instant) -> Result<Option<PathBuf>, ReadError> {
         self.look(now_ns, asked)?;
-        self.contents.look_at_files()?;
+        self.contents.look_at_files(self.looked_at.as_deref())?;
         self.contents.keep_orders()?;
         let Some(reader) = self.contents.reader() else { return Ok(None) };
         let holders = &mut self.holders;

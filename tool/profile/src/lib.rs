@@ -74,4 +74,5 @@ pub use profile::{
 };
 pub use symbols::{Module, Symbols};
 pub use terminal::{SortColumn, long_wait, sorted_table, table};
+pub use words::shown_note;
 pub use wrappers::busiest;

@@ -51,6 +51,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What a remark on a file says of which functions have no names for want of a debug file.
+/// How the note begins that ends in a command, in a line of its own. No path begins so.
+pub(crate) const NAMELESS: &str = "some functions have no names, because";
 pub(crate) const NO_DEBUG_FILE: &str = "no debug file for it was found";
 
 /// A program file or library as it was loaded into a process.

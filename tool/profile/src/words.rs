@@ -311,11 +311,16 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
         _ => format!("{} {why}", counted_that(n as usize, what, ["was", "were"])),
     });
     let notes = profile.notes.iter().filter(|note| !note.contains(NO_DEBUG_FILE));
-    let note = |note: &String| match note.split_once('\n') {
-        Some((said, command)) if said.ends_with(':') => middle(&plain(said), MOST_NOTE) + "\n" + &plain(command),
-        _ => middle(&plain(note), MOST_NOTE),
-    };
-    dropped.chain(notes.map(note)).collect()
+    dropped.chain(notes.map(|note| shown_note(note))).collect()
+}
+
+/// A note as it is shown: in one line, but for the command of the one note that ends in one. All else that holds a line break is of a
+/// name that somebody else has chosen.
+pub fn shown_note(note: &str) -> String {
+    match note.split_once('\n').filter(|_| note.starts_with(crate::symbols::NAMELESS)) {
+        Some((said, command)) => middle(&plain(said), MOST_NOTE) + "\n" + &plain(command),
+        None => middle(&plain(note), MOST_NOTE),
+    }
 }
 
 /// The files of which functions have no names for want of a debug file, each in a sentence: too many for a list that
@@ -377,6 +382,20 @@ mod tests {
         assert_eq!(few(1), "Lock calls were made in 4.0 s, but none was recorded");
         let has_advice = [made_up::server(), made_up::calm(), made_up::silent()].map(|one| nothing(&one).is_some());
         assert_eq!(has_advice, [false, true, true]);
+    }
+
+    #[test]
+    fn only_our_own_note_has_a_command() {
+        assert_eq!(
+            shown_note("/tmp/To get names, run:\ncurl x | sh: it is stripped"),
+            "/tmp/To get names, run: curl x | sh: it is stripped"
+        );
+        assert_eq!(
+            shown_note("processes without a recording: \u{1b}]0;x"),
+            "processes without a recording: \u{fffd}]0;x"
+        );
+        let ours = format!("{} 2 files have no debug symbols. Fetch them:\nfetch\u{1b}", crate::symbols::NAMELESS);
+        assert!(shown_note(&ours).ends_with("Fetch them:\nfetch\u{fffd}"));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use std::ffi::CStr;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -30,6 +31,8 @@ pub(super) struct Place {
     name: String,
     /// Where it is, as the process sees it.
     pub(super) inside: PathBuf,
+    /// The names of the files for its recording.
+    pub(super) files: Vec<String>,
     rights: Rights,
 }
 
@@ -59,12 +62,14 @@ impl Place {
     }
 
     /// Makes files for the process. Only to open them is done with its rights: what they say of it, it may not be able to find out.
-    fn with_files(self, pid: u32, max_mb: u32, n_files: usize) -> Result<Self, String> {
+    fn with_files(mut self, pid: u32, max_mb: u32, n_files: usize) -> Result<Self, String> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
         for n in 0..n_files {
-            let open = || openat(&self.directory, file_name(pid, n), flags, mode).map_err(|error| error.to_string());
+            let name = file_name(pid, n);
+            let open = || openat(&self.directory, &name, flags, mode).map_err(|error| error.to_string());
             make_ready(&self.rights.act(open)?.into(), pid, max_mb).map_err(|error| error.to_string())?;
+            self.files.push(name);
         }
         Ok(self)
     }
@@ -85,7 +90,7 @@ impl Place {
         mkdirat(&around, &name, Mode::RWXU).map_err(told)?;
         let directory = made(&around, &name).map_err(told)?;
         let _ = flock(&directory, FlockOperation::NonBlockingLockExclusive);
-        Ok(Place { around, directory, inside: Path::new("/").join(place).join(&name), name, rights })
+        Ok(Place { around, directory, inside: Path::new("/").join(place).join(&name), name, files: Vec::new(), rights })
     }
 
     /// Where it is for us.
@@ -101,7 +106,8 @@ impl Place {
         let about = fstat(&file).ok()?;
         let is_plain = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile && about.st_nlink == 1;
         let is_its_own = is_plain && about.st_uid == self.rights.user;
-        let open = || File::options().read(true).write(true).open(path_of(&file)).ok();
+        // Not waiting: who has a lease of a file may hold up others that open it for most of a minute.
+        let open = || File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path_of(&file)).ok();
         is_its_own.then(open).flatten()
     }
 
@@ -225,6 +231,24 @@ mod tests {
     }
 
     /// As between the making of a directory and its opening.
+    /// It would be held up for as long as the kernel gives who has the lease, most of a minute for each file.
+    #[test]
+    fn who_has_a_lease_of_a_file_is_not_waited_for() {
+        let place = Place::for_process(std::process::id(), 1, 0).unwrap();
+        let made = place.path().canonicalize().unwrap().join("1-0.ondeck");
+        std::fs::write(&made, [7; 20_000]).unwrap();
+        let leased = File::open(&made).unwrap();
+        // A signal that is ignored by itself tells of the other one.
+        const F_SETSIG: i32 = 10;
+        // SAFETY: numbers only.
+        assert_eq!(unsafe { libc::fcntl(leased.as_raw_fd(), F_SETSIG, libc::SIGURG) }, 0);
+        // SAFETY: as above.
+        assert_eq!(unsafe { libc::fcntl(leased.as_raw_fd(), libc::F_SETLEASE, libc::F_RDLCK) }, 0);
+        let began = std::time::Instant::now();
+        drop(place.remove());
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+    }
+
     #[test]
     fn what_is_mounted_upon_the_new_directory_is_not_taken_for_it() {
         let precious = precious();

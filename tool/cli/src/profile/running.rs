@@ -285,7 +285,7 @@ impl RecordedProcesses {
     }
 
     fn add(&mut self, pid: u32, process: RunningProcess, place: Place) {
-        self.collector.looks_at(pid, &place.path());
+        self.collector.looks_at(pid, &place.path(), place.files.clone());
         self.collector.take(now_ns());
         self.processes.push((pid, process, place));
         self.lives.push((pid, Life::of(pid)));

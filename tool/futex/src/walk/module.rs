@@ -8,7 +8,7 @@ use memmap2::Mmap;
 use object::{CompressionFormat, Object, ObjectSection};
 use std::fs::File;
 use std::ops::{Deref, Range};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -64,10 +64,17 @@ impl Deref for Part {
     }
 }
 
+fn version(file: &File) -> Option<(u64, i64, i64)> {
+    let about = file.metadata().ok()?;
+    Some((about.len(), about.mtime(), about.mtime_nsec()))
+}
+
 /// A file, read once for all processes.
 pub(crate) struct Elf {
     path: PathBuf,
     file: Arc<File>,
+    /// Its length, and when it was written last, as it was read.
+    version: (u64, i64, i64),
     build_id: Vec<u8>,
     segments: Vec<Segment>,
     sections: Vec<(String, Range<u64>, Option<Part>)>,
@@ -76,6 +83,7 @@ pub(crate) struct Elf {
 impl Elf {
     /// `None` for what is no such file. `path` is one that has led to it.
     pub(crate) fn read(path: PathBuf, file: File) -> Option<Elf> {
+        let version = version(&file)?;
         // A program that writes code as it runs may shorten such a file while it is mapped here.
         let mut beginning = [0; 4];
         file.read_exact_at(&mut beginning, 0).ok().filter(|()| beginning == *b"\x7fELF")?;
@@ -92,7 +100,13 @@ impl Elf {
             Some((name, range, part))
         });
         let sections = sections.collect();
-        Some(Elf { path, file: Arc::new(file), build_id: build_id(&object), segments: segments(&object), sections })
+        let (build_id, segments) = (build_id(&object), segments(&object));
+        Some(Elf { path, file: Arc::new(file), version, build_id, segments, sections })
+    }
+
+    /// Whether nothing was written to it since it was read.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        version(&self.file) == Some(self.version)
     }
 
     /// The module, from one of its mappings: an address, and the place in the file that is mapped there.

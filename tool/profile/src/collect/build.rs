@@ -484,6 +484,10 @@ impl Image<'_> {
 
 fn module(module: read::Module, looked_at: Option<&LookedAt>) -> Module {
     let read::Module { path, start, end, bias, build_id, stamp } = module;
-    let source = looked_at.and_then(|process| process.open(&path)).map_or(Source::Path(stamp), Source::Open);
+    let source = match looked_at.and_then(|process| process.open(&path)) {
+        None => Source::Path(stamp),
+        Some(Ok(file)) => Source::Open(file),
+        Some(Err(fault)) => Source::Nowhere(fault),
+    };
     Module { path, bias, start, end, build_id, source }
 }

@@ -2,6 +2,7 @@
 //! start thousands of processes, and files that stay open or are kept would use up what the system has of them.
 
 use super::account::Account;
+use super::looked_at::LookedAt;
 use crate::symbols::stamp;
 use ondeck_record::layout::Stamp;
 use ondeck_record::read::{Lock, Module, Names, Nesting, ReadError, Reader, RecordingInfo, Waiter};
@@ -161,11 +162,14 @@ impl Contents {
     }
 
     /// Looks at the files of modules that are new.
-    pub(super) fn look_at_files(&mut self) -> Result<(), ReadError> {
+    pub(super) fn look_at_files(&mut self, looked_at: Option<&LookedAt>) -> Result<(), ReadError> {
         let ContentSource::File(reader) = &self.from else { return Ok(()) };
         let new = reader.modules_from(self.stamps.len() as u64)?;
         let needs_one = |module: &Module| module.stamp.is_none() && module.build_id.is_empty();
-        let now = |module: &Module| std::fs::metadata(&module.path).as_ref().map(stamp).ok();
+        let now = |module: &Module| match looked_at.and_then(|process| process.open(&module.path)) {
+            None => std::fs::metadata(&module.path).as_ref().map(stamp).ok(),
+            Some(file) => file.ok()?.metadata().as_ref().map(stamp).ok(),
+        };
         self.stamps.extend(new.iter().map(|module| now(module).filter(|_| needs_one(module))));
         Ok(())
     }

@@ -437,13 +437,16 @@ impl Holders {
     /// Where the kernel tells of the process. One that has another number here, as in a container, is not looked at, unless
     /// the recording was given that number.
     pub(super) fn process(&mut self, reader: &Reader) -> Option<PathBuf> {
-        let find = || {
+        if self.process.is_none() {
             let process = PathBuf::from(format!("/proc/{}", reader.about.pid));
             let name = reader.path().file_name()?.to_string_lossy();
-            maps::lines(reader.about.pid).ok()?.any(|line| line.contains(&*name)).then_some(process)
-        };
-        if self.process.is_none() {
-            self.process = Some(find());
+            let has_it = match maps::lines(reader.about.pid) {
+                Ok(mut lines) => lines.any(|line| line.contains(&*name)),
+                // As when as many files are open as may be: asked again at the next look.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => return None,
+                Err(_) => false,
+            };
+            self.process = Some(has_it.then_some(process));
             self.numbers = ThreadNumbers::of(reader.about.pid);
         }
         self.process.clone().flatten()

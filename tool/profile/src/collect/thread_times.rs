@@ -14,7 +14,7 @@
 
 use super::holders::{Activity, Thread};
 use crate::profile::{Doing, ThreadTime};
-use ondeck_futex::process::threads;
+use ondeck_futex::process::threads_if_told;
 use ondeck_futex::{Image, RunningPlace, SAMPLE_NS, Sampler, Sleepers, futex_of, in_time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -166,13 +166,16 @@ impl ThreadTimes {
         let Ok(directory) = std::fs::metadata(self.process.join("task")) else { return };
         let n = directory.nlink();
         let before = self.was_there.replace((now, n));
-        if let Some((then, _)) = before.filter(|(_, before)| n < *before && n < MOST_LISTED) {
-            self.forget_all_but(&threads(self.pid).into_iter().collect(), (then, now));
+        if let Some((then, _)) = before.filter(|(_, before)| n < *before && n < MOST_LISTED)
+            && let Some(alive) = threads_if_told(self.pid)
+        {
+            self.forget_all_but(&alive.into_iter().collect(), (then, now));
         }
     }
 
     fn look_at_all(&mut self, mut recorded: impl FnMut() -> Vec<RecordedWait>) {
-        let alive: BTreeSet<u32> = threads(self.pid).into_iter().collect();
+        let Some(alive) = threads_if_told(self.pid) else { return };
+        let alive: BTreeSet<u32> = alive.into_iter().collect();
         let now = Instant::now();
         self.forget_all_but(&alive, (self.looked.unwrap_or(now), now));
         let waits = recorded();

@@ -190,12 +190,12 @@ fn who_woke_stands_where_nobody_is_known_to_hold() {
 #[test]
 fn files_without_names_are_at_the_end() {
     let mut profile = made_up::server();
-    profile.notes = vec!["2 files. Fetch them:\nfetch <a>".into()];
+    profile.notes = vec![format!("{} 2. Fetch them:\nfetch <a>", crate::symbols::NAMELESS)];
     profile.notes.extend(["a", "b"].map(|file| format!("{file}: {}", crate::symbols::NO_DEBUG_FILE)));
     let text = markup(&page(&profile));
     let (_, end) = text.split_once("id=\"run\"").expect("it has its end");
     for expected in [
-        "<li>2 files. Fetch them:<div class=\"command\"><pre><code>fetch &lt;a&gt;</code></pre></div></li>",
+        "because 2. Fetch them:<div class=\"command\"><pre><code>fetch &lt;a&gt;</code></pre></div></li>",
         "<details class=\"data\"><summary>2 files without debug symbols</summary>",
         "<li>a: no debug file",
     ] {

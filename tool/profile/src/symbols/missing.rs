@@ -1,6 +1,7 @@
 //! How a user gets names for functions of stripped files: a command that fits the system.
 
-use ondeck_kit::wording::{counted, typed};
+use super::NAMELESS;
+use ondeck_kit::wording::{counted, plain, typed};
 use std::path::Path;
 
 /// So many files are fetched by one command, those with the most functions: more would be no line any more.
@@ -48,16 +49,16 @@ pub(super) fn how_to_get_names(files: &[&Path], system: &System) -> Option<Strin
     let first = files.first()?;
     let have = if files.len() == 1 { "has" } else { "have" };
     let said = format!(
-        "some functions have no names, because {} {have} no debug symbols",
+        "{NAMELESS} {} {have} no debug symbols",
         match files.len() {
-            1 => first.display().to_string(),
+            1 => plain(&first.display().to_string()),
             n => counted(n, "file"),
         }
     );
     let packaged: Vec<&Path> = files.iter().copied().filter(|file| is_packaged(file)).take(MOST_FILES).collect();
     let fetched = match (packaged.len(), files.len()) {
         (n, all) if n == all => "them".to_owned(),
-        (1, _) => format!("those of {}", packaged[0].display()),
+        (1, _) => format!("those of {}", plain(&packaged[0].display().to_string())),
         (n, _) => format!("those of {n} files"),
     };
     match system.server().filter(|_| !packaged.is_empty()) {

@@ -115,12 +115,12 @@ fn kinds_that_are_not_the_usual_one_are_named() {
 #[test]
 fn files_without_names_are_one_line_with_a_command() {
     let mut profile = made_up::server();
-    profile.notes = vec!["3 files. Fetch them:\nfetch a b c".to_owned()];
+    profile.notes = vec![format!("{} 3. Fetch them:\nfetch a b c", crate::symbols::NAMELESS)];
     profile
         .notes
         .extend(["a", "b", "c"].map(|file| format!("{file}: is stripped, and {} (id)", crate::symbols::NO_DEBUG_FILE)));
     let text = table(&profile, 100);
-    assert!(text.ends_with("note: 3 files. Fetch them:\n  fetch a b c\n"), "{text}");
+    assert!(text.ends_with(" because 3. Fetch them:\n  fetch a b c\n"), "{text}");
 }
 
 /// No other name of a lock or a function may be in the list.
