@@ -137,8 +137,93 @@ static void read_often(pthread_rwlock_t *lock) {
     for (int i = 0; i < 50000; i++) CHECK(pthread_rwlock_rdlock(lock) == 0 && pthread_rwlock_unlock(lock) == 0);
 }
 
+// At rest it is plain memory: the copy is another lock.
+static void copied(pthread_rwlock_t *lock) {
+    for (int is_first = 0; is_first < 2; is_first++) {
+        pthread_rwlock_t *copy = malloc(sizeof *copy);
+        memcpy(copy, lock, sizeof *copy);
+        if (!is_first) read_often(copy);
+        CHECK(pthread_rwlock_rdlock(copy) == 0);
+        CHECK(other(lock, 1) == 0 && other(copy, 1) == EBUSY && other(copy, 0) == 0);
+        read_often(lock);
+        CHECK(pthread_rwlock_unlock(copy) == 0);
+        CHECK(other(copy, 1) == 0 && other(lock, 1) == 0);
+        // Its memory comes to be another one's.
+        memset(copy, 0, sizeof *copy);
+        CHECK(other(copy, 1) == 0 && pthread_rwlock_destroy(copy) == 0);
+        free(copy);
+    }
+}
+
+// A static object of C++ is used on after its destructor.
+static void destroyed_beside_a_reader(int kind) {
+    pthread_rwlock_t *lock = made(kind);
+    read_often(lock);
+    CHECK(pthread_rwlock_rdlock(lock) == 0 && pthread_rwlock_destroy(lock) == 0);
+    CHECK(other(lock, 1) == EBUSY && other(lock, 0) == 0);
+    CHECK(pthread_rwlock_unlock(lock) == 0 && other(lock, 1) == 0);
+    free(lock);
+}
+
+// What is destroyed without having been made.
+static void destroyed_unmade(void) {
+    pthread_rwlock_t *lock = calloc(1, sizeof *lock);
+    *(uint64_t *)lock = 0x000055d12c406010;
+    ((char *)lock)[16] = 0x20;
+    CHECK(pthread_rwlock_destroy(lock) == 0);
+    free(lock);
+}
+
+static pthread_mutex_t before = PTHREAD_MUTEX_INITIALIZER;
+
+static void *reads_and_waits(void *lock) {
+    CHECK(pthread_rwlock_rdlock(lock) == 0);
+    usleep(150000);
+    CHECK(pthread_mutex_lock(&before) == 0 && pthread_mutex_unlock(&before) == 0);
+    CHECK(pthread_rwlock_unlock(lock) == 0);
+    return NULL;
+}
+
+static void *writes_later(void *lock) {
+    usleep(50000);
+    CHECK(pthread_rwlock_wrlock(lock) == 0 && pthread_rwlock_unlock(lock) == 0);
+    return NULL;
+}
+
+static void *is_waited_for_and_reads(void *lock) {
+    CHECK(pthread_mutex_lock(&before) == 0);
+    usleep(200000);
+    CHECK(pthread_rwlock_rdlock(lock) == 0 && pthread_rwlock_unlock(lock) == 0);
+    CHECK(pthread_mutex_unlock(&before) == 0);
+    return NULL;
+}
+
+// A reader waits for a mutex. Who has that reads, too, beside a writer that waits: of these kinds it is let in.
+static void reader_behind_a_mutex(pthread_rwlock_t *lock) {
+    pthread_t threads[] = {start(reads_and_waits, lock), start(writes_later, lock), start(is_waited_for_and_reads, lock)};
+    for (int i = 0; i < 3; i++) join_soon(threads[i], "a reader waits for who waits for a writer");
+}
+
+static void *reads(void *lock) {
+    CHECK(pthread_rwlock_rdlock(lock) == 0);
+    return NULL;
+}
+
+// Who ends another thread's reading still reads something.
+static void ends_anothers_reading(pthread_rwlock_t *lock) {
+    pthread_rwlock_t others = PTHREAD_RWLOCK_INITIALIZER;
+    join_soon(start(reads, &others), "reads");
+    CHECK(pthread_rwlock_rdlock(lock) == 0 && pthread_rwlock_unlock(&others) == 0);
+    pthread_t writer = start(writes_later, lock);
+    usleep(100000);
+    CHECK(pthread_rwlock_rdlock(lock) == 0);
+    for (int i = 0; i < 2; i++) CHECK(pthread_rwlock_unlock(lock) == 0);
+    join_soon(writer, "writes");
+}
+
 int main(void) {
     watchdog();
+    destroyed_unmade();
     static pthread_rwlock_t with_zeros = PTHREAD_RWLOCK_INITIALIZER;
     static pthread_rwlock_t writers_first = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
     pthread_rwlock_t *locks[] = {
@@ -156,7 +241,14 @@ int main(void) {
             if (often) read_often(locks[i]);
             forked(locks[i], 1);
             whole_writes(locks[i]);
+            if (often) read_often(locks[i]);
+            copied(locks[i]);
         }
+        if (i % 2 == 0 && i < 4) {
+            reader_behind_a_mutex(locks[i]);
+            ends_anothers_reading(locks[i]);
+        }
+        destroyed_beside_a_reader((int)i % 3);
         CHECK(pthread_rwlock_destroy(locks[i]) == 0);
     }
     return 0;

@@ -37,7 +37,7 @@
  *   - A thread must not lock a mutex that it holds. It would wait for ever, or until its timeout.
  *   - The thread that locked a mutex or a reader-writer lock unlocks it. To release another thread's lock is undefined.
  *   - To release a mutex that nobody holds, or to wait with one, ends the process with a message. So does releasing a
- *     reader-writer lock that nobody holds in that way.
+ *     reader-writer lock that nobody holds in that way, but not for reading where readers count by core: that is undefined.
  *   - A signal handler must not call any function here.
  *   - In the child of a fork, a lock that another thread held or waited for can only be initialized anew.
  *   - A program may contain the library twice, as a static and as a shared one. A monitor then belongs to one of the

@@ -223,6 +223,30 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         self.enter(WRITER);
     }
 
+    /// As [`read`](Self::read), but after `patience_ns` as [`read_recursive`](Self::read_recursive): for callers who may have something
+    /// else that a reader waits for.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    #[inline]
+    pub fn read_patiently(&self, patience_ns: u64) {
+        if self.counts(Counted::ENTER) {
+            return;
+        }
+        let before = self.add_one();
+        if before.has(CLOSED) || before.is_looked_at() {
+            self.enter_or_go_first(before, patience_ns);
+        }
+    }
+
+    #[cold]
+    fn enter_or_go_first(&self, before: State, patience_ns: u64) {
+        let deadline = before.has(CLOSED).then(|| P::now_ns().saturating_add(patience_ns));
+        if !self.enter_slow(before, CLOSED, deadline) {
+            self.read_recursive();
+        }
+    }
+
     /// As [`read`](Self::read), until the platform's clock has reached `deadline_ns`. Returns whether the caller has the lock.
     ///
     /// # Panics
@@ -498,6 +522,8 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
             let next = match counter {
                 Some(counter) => next.spread(counter.get()),
                 None if self.hushes(state) => next.with(QUIET),
+                // There are no more counters: it has to be found anew that it would need one.
+                None if heard.is_hot() && !heard.has(CLOSED & !WRITER) => next.cold(),
                 None => next,
             };
             // E1, E3

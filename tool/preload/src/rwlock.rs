@@ -13,6 +13,7 @@
 //! |---|---|---|
 //! | 0-15 | `__readers` to `__writers_futex` | the lock |
 //! | 16-19 | `__pad3` | which process has touched it last, see `process`; 0 if no fork leads to that |
+//! | 20-23 | `__pad4` | where it was then; 0 of one that nobody has touched |
 //! | 24-27 | `__cur_writer` | the thread that writes, by the kernel's number |
 //! | 28-31 | `__shared` | as there |
 //! | 40-47 | `__pad2` | the recorder's marks |
@@ -41,7 +42,8 @@ pub(crate) struct Rwlock {
     raw: Raw,
     /// The process that has touched it last, if it is ours.
     generation: AtomicU32,
-    _futex: u32,
+    /// Where it was then, of [`here`](Self::here): at rest, a lock may be copied and moved as any memory.
+    place: AtomicU32,
     /// `__cur_writer`: the thread that writes.
     writer: AtomicU32,
     /// `__shared`: whether processes share it.
@@ -198,6 +200,10 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_init(
     // Sets zeros, whether it is shared, and whom it prefers.
     // SAFETY: the caller's.
     let answer = unsafe { real::pthread_rwlock_init(lock, attributes) };
+    if answer == 0 {
+        // SAFETY: the caller's lock exists.
+        unsafe { at(lock) }.is_touched();
+    }
     if answer == 0 && process::records() {
         // SAFETY: the caller's lock exists.
         match unsafe { at(lock) }.marks() {
@@ -217,8 +223,7 @@ fn waits<T>(act: impl FnOnce() -> T) -> T {
 pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's lock exists.
     let here = unsafe { at(lock) };
-    // SAFETY: nobody uses it any more.
-    unsafe { here.retire() };
+    here.retire();
     // SAFETY: the caller's.
     let answer = unsafe { real::pthread_rwlock_destroy(lock) };
     if answer == 0 {

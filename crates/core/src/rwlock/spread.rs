@@ -241,6 +241,16 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         }
     }
 
+    /// Forgets all: what is in memory that another lock was in, or of one that was copied. A counter is left to that one.
+    ///
+    /// # Safety
+    /// Nobody has it, or uses it before this is over.
+    pub unsafe fn forget_all(&self) {
+        P::note(&self.word, false);
+        self.turn.make_free();
+        self.word.store(0, Relaxed);
+    }
+
     /// Those that have it for reading, or look whether they have; stale at once.
     pub fn n_readers(&self) -> u64 {
         let state = State(self.word.load(Acquire)); // E3

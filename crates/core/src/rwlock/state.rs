@@ -148,6 +148,11 @@ impl State {
         self.0 & !(PHASE | ENTERED) == QUIET | WRITER
     }
 
+    /// Whether who has set that flag has closed it. Beside a quiet hold it has only knocked, and is not to rely on being heard.
+    pub(super) const fn is_closed_by(self, flag: u64) -> bool {
+        self.has(flag) && !self.is_quiet_hold()
+    }
+
     /// Whether a writer that leaves it so may make it quiet: nothing is asked, and it is one of two in 16, with which a writer and a
     /// reader in turns are met, too.
     pub(super) const fn may_hush(self) -> bool {
@@ -216,6 +221,11 @@ impl State {
     pub(super) const fn cooled(self) -> State {
         let cooled = self.without(if self.is_hot() { CALLED } else { CALLED | HEAT });
         State(cooled.0.wrapping_add(1 << ENTERED_SHIFT))
+    }
+
+    /// What was seen of readers counts no more.
+    pub(super) const fn cold(self) -> State {
+        self.without(HEAT)
     }
 
     /// One more read was seen; a compact lock that is hot by that is to be spread.
@@ -297,6 +307,15 @@ mod tests {
             assert!(!held.with(asked).is_asked_nothing() && held.with(asked).may_be_quiet());
         }
         assert_eq!(State(WRITER | WANTED | ONE_ACTIVE).heard(), State(WRITER | WANTED | ONE_ACTIVE));
+    }
+
+    #[test]
+    fn a_knock_closes_nothing() {
+        let closed = State(WRITER | WANTED);
+        assert!(
+            closed.is_closed_by(WANTED) && !closed.is_closed_by(UPGRADES) && !closed.with(QUIET).is_closed_by(WANTED)
+        );
+        assert!(closed.with(QUIET).without(WRITER).is_closed_by(WANTED));
     }
 
     #[test]

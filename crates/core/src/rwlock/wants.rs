@@ -64,7 +64,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
             let yields = state.has(WRITER);
             // That nobody reads a spread lock, only a fold can tell; so who has no time left folds it once.
             let is_impatient = pace.is_over(yields) || state.is_spread() && is_past::<P>(deadline);
-            let has_closed = state.has(want.flag()) && !state.is_quiet_hold();
+            let has_closed = state.is_closed_by(want.flag());
             let closes = !has_closed && want.closes(state, is_impatient);
             if let Some(next) = want.taken(state) {
                 let step = if want == Want::Reserve { RESERVE } else { SEIZE };

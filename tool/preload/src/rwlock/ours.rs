@@ -3,7 +3,13 @@
 //! # Whom it prefers
 //! A lock of the C library's default kind lets a reader in while writers wait, so writers may starve; and a thread that reads may
 //! read again. The second is kept, and the first is not: a thread that has any lock to read waits for no writer that only
-//! waits, and all others take turns. Of the kind that prefers writers, a thread that reads again may wait for ever, as there.
+//! waits, and all others take turns. But a reader in may wait for one that comes, as for the mutex which that one has. So nobody waits
+//! for a writer that only waits for longer than [`PATIENCE_NS`]; a writer may starve beside readers that each read for so long. Of the
+//! kind that prefers writers, a thread that reads again may wait for ever, as there.
+//!
+//! # Moved
+//! A lock at rest may be copied, moved and overwritten. It knows its place, so whoever touches it first at another one finds it free.
+//! What counted its readers by core belongs to the lock that it is a copy of, or is lost.
 //!
 //! # Fork
 //! Who waits in the parent does not exist in the child: see `process`. Who has it, has it there too, if that thread has forked;
@@ -14,9 +20,12 @@ use crate::bytes::mutex::PreloadPolicy;
 use crate::platform::PreloadPlatform;
 use crate::time::Deadline;
 use crate::{Answer, process, thread};
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use libc::{EBUSY, EDEADLK, ETIMEDOUT};
-use ondeck_core::RawOndeckRwLock;
+use ondeck_core::{Platform as _, RawOndeckRwLock};
+
+/// How long a reader waits for a writer that only waits.
+const PATIENCE_NS: u64 = 100_000_000;
 
 pub(crate) type Raw = RawOndeckRwLock<PreloadPlatform, PreloadPolicy>;
 
@@ -25,7 +34,8 @@ impl Rwlock {
     #[inline(always)]
     pub(super) fn ours(&self) -> Option<&Raw> {
         let is_shared = self.is_shared.load(Relaxed) != 0;
-        if !is_shared && self.generation.load(Acquire) == process::usual_generation(process::state()) {
+        let is_usual = self.generation.load(Acquire) == process::usual_generation(process::state());
+        if !is_shared && is_usual && self.place.load(Relaxed) == self.here() {
             return Some(&self.raw);
         }
         if is_shared { None } else { self.prepared() }
@@ -38,25 +48,63 @@ impl Rwlock {
         if process::is_glibc() || !process::is_ondeck() {
             return None;
         }
-        if self.generation.load(Acquire) != process::generation_of(process::state()) {
-            process::revive(
-                || self.generation.load(Acquire),
-                |from, to| self.generation.compare_exchange(from, to, AcqRel, Relaxed).is_ok(),
-                // SAFETY: of the threads of this process, none uses it before this is over.
-                || unsafe { self.raw.forget_who_waits() }, // pthread_process: clear
-            );
+        let ours = process::generation_of(process::state());
+        if self.generation.load(Acquire) != ours || self.is_moved() {
+            self.revive(ours);
         }
+        self.place.store(self.here(), Relaxed);
         Some(&self.raw)
     }
 
-    /// Nobody uses it any more.
-    ///
-    /// # Safety
-    /// So it is.
-    pub(super) unsafe fn retire(&self) {
-        if let Some(raw) = self.ours() {
-            // SAFETY: the caller's.
-            unsafe { raw.retire() };
+    /// Where it is: another number for each lock in 16 GB, and never 0.
+    #[inline(always)]
+    fn here(&self) -> u32 {
+        ((&raw const *self).addr() >> 2) as u32 | 1
+    }
+
+    /// Whether it was last used at another place.
+    fn is_moved(&self) -> bool {
+        ![0, self.here()].contains(&self.place.load(Acquire))
+    }
+
+    /// The first touch in this process, or at this place.
+    fn revive(&self, ours: u32) {
+        // One that was moved looks like that of another process.
+        let seen = |found: u32| if found == ours && self.is_moved() { !ours } else { found };
+        process::revive(
+            || seen(self.generation.load(Acquire)),
+            |from, to| {
+                let from = if from == !ours { ours } else { from };
+                self.generation.compare_exchange(from, to, AcqRel, Relaxed).is_ok()
+            },
+            || {
+                // pthread_process: clear
+                if self.is_moved() {
+                    // SAFETY: of the threads of this process, none uses it before this is over.
+                    unsafe { self.raw.forget_all() };
+                } else {
+                    // SAFETY: as above.
+                    unsafe { self.raw.forget_who_waits() };
+                }
+                self.place.store(self.here(), Release);
+            },
+        );
+    }
+
+    /// Made just now, of zeros: nothing has to be forgotten.
+    pub(super) fn is_touched(&self) {
+        if self.is_shared.load(Relaxed) == 0 && process::is_ondeck() {
+            self.place.store(self.here(), Relaxed);
+            self.generation.store(process::generation_of(process::state()), Release);
+        }
+    }
+
+    /// It is to be used no more. But threads may go on using a static object of C++ after its destructor.
+    pub(super) fn retire(&self) {
+        let is_known = self.generation.load(Acquire) == process::generation_of(process::state());
+        let is_here = self.place.load(Relaxed) == self.here();
+        if self.is_shared.load(Relaxed) == 0 && process::is_ondeck() && is_known && is_here {
+            self.raw.compact();
         }
     }
 
@@ -71,13 +119,25 @@ impl Rwlock {
         if self.is_mine() {
             return EDEADLK;
         }
-        if self.goes_first() {
-            self.raw.read_recursive()
+        if thread::reads() == 0 {
+            self.read_in_turn();
+        } else if self.prefers.load(Relaxed) == WRITERS_FIRST {
+            self.raw.read();
         } else {
-            self.raw.read()
+            self.raw.read_recursive();
         }
         thread::reads_one_more();
         0
+    }
+
+    /// Of a thread that reads nothing else.
+    #[inline(always)]
+    fn read_in_turn(&self) {
+        if self.prefers.load(Relaxed) == WRITERS_FIRST {
+            self.raw.read();
+        } else {
+            self.raw.read_patiently(PATIENCE_NS);
+        }
     }
 
     #[inline(always)]
@@ -94,9 +154,12 @@ impl Rwlock {
         if self.is_mine() {
             return EDEADLK;
         }
-        let goes_first = self.goes_first();
-        let is_in = deadline.keep(|until_ns| {
-            if goes_first { self.raw.read_recursive_until(until_ns) } else { self.raw.read_until(until_ns) }
+        let (goes_first, is_in_turn) = (self.goes_first(), self.prefers.load(Relaxed) == WRITERS_FIRST);
+        let patient_until_ns = PreloadPlatform::now_ns().saturating_add(PATIENCE_NS);
+        let is_in = deadline.keep(|until_ns| match () {
+            () if goes_first => self.raw.read_recursive_until(until_ns),
+            () if is_in_turn => self.raw.read_until(until_ns),
+            () => self.raw.read_until(until_ns.min(patient_until_ns)) || self.raw.read_recursive_until(until_ns),
         });
         if !is_in {
             return ETIMEDOUT;

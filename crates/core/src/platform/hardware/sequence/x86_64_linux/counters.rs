@@ -77,7 +77,7 @@ static ATTACHED: AtomicU32 = AtomicU32::new(0);
 const MAY: u32 = 1;
 const MAY_NOT: u32 = 2;
 
-/// The table, which is there if any lock has a counter.
+/// The table. To be called where one was found or made.
 fn head() -> &'static Head {
     // SAFETY: only where a table was found or made, which stays to the end of the process.
     unsafe { &*ptr::with_exposed_provenance::<Head>(AT) }
@@ -201,7 +201,8 @@ pub(in super::super::super) fn is_noted(word: *const AtomicU64) -> bool {
 #[cold]
 pub(in super::super::super) fn note(word: *const AtomicU64, is_spread: bool) {
     let (note, now) = (note_of(word), is_spread.into());
-    if note.load(Relaxed) != now {
+    // What is noted is looked for in the table. The word may come from another process.
+    if note.load(Relaxed) != now && (!is_spread || attached().is_some()) {
         note.store(now, Relaxed);
     }
 }
@@ -223,25 +224,27 @@ pub(in super::super::super) fn take() -> Option<NonZeroU32> {
 /// As `CoreCounters::give_counter`.
 pub(in super::super::super) unsafe fn give(counter: u32) {
     let at = counter as usize;
-    for row in 0..head().seen.load(Acquire) as usize {
+    let Some(head) = attached() else { return };
+    for row in 0..head.seen.load(Acquire) as usize {
         // What is zero need not be taken away from its core.
         if part(row, at).load(Relaxed) != 0 {
             part(row, at).store(0, Relaxed);
         }
     }
-    head().taken[at / 64].fetch_and(!(1 << (at % 64)), Release);
+    head.taken[at / 64].fetch_and(!(1 << (at % 64)), Release);
 }
 
 /// As `CoreCounters::counted`.
 pub(in super::super::super) fn counted(counter: u32) -> Counted {
-    let rows = 0..head().seen.load(Acquire) as usize;
+    let rows = 0..attached().map_or(0, |head| head.seen.load(Acquire)) as usize;
     let parts = rows.map(|row| part(row, counter as usize).load(Acquire));
     Counted::of(parts.fold(0, u64::wrapping_add))
 }
 
 /// As `CoreCounters::expel_counts`.
 pub(in super::super::super) fn expel() {
-    if head().rows.load(Acquire) == 0 || !super::expel() {
+    let Some(head) = attached() else { return };
+    if head.rows.load(Acquire) == 0 || !super::expel() {
         end_counting(|| false);
     }
 }
