@@ -17,7 +17,7 @@ pub mod tenancy;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// `ondeckR` and the version of the form. A test in `layout/form.rs` fails if one changes without the other.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0c");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"ondeckR\x0d");
 
 /// The beginning of a file.
 #[repr(C)]
@@ -72,6 +72,8 @@ pub struct Header {
     pub dropped_names: AtomicU64,
     /// Acquisitions whose [nesting](Nesting) found none.
     pub dropped_nestings: AtomicU64,
+    /// Waits that found no slot: nobody sees them while they last.
+    pub dropped_waiters: AtomicU64,
     /// 1 after a regular end.
     pub has_exited: AtomicU32,
     /// Whether lock calls were seen at all.

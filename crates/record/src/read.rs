@@ -222,6 +222,8 @@ pub struct Dropped {
     pub names: u64,
     /// Acquisitions of a lock while another one was held.
     pub nestings: u64,
+    /// Waits that could not be seen while they lasted.
+    pub waiters: u64,
 }
 
 impl RecordingInfo {
@@ -338,6 +340,7 @@ impl Reader {
             locks: self.field(offset_of!(Header, dropped_locks))?,
             names: self.field(offset_of!(Header, dropped_names))?,
             nestings: self.field(offset_of!(Header, dropped_nestings))?,
+            waiters: self.field(offset_of!(Header, dropped_waiters))?,
         })
     }
 

@@ -541,6 +541,9 @@ pub struct Dropped {
     /// Acquisitions of a lock while another one was held, of which it is not known.
     #[serde(default)]
     pub nestings: u64,
+    /// Waits that could not be seen while they lasted, as too many threads waited.
+    #[serde(default)]
+    pub waiters: u64,
 }
 
 impl Histogram {

@@ -305,6 +305,12 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
             "nested lock call",
             "not noted for --order, because there was no room for more: try a larger --max-mb",
         ),
+        (
+            dropped.waiters,
+            "wait",
+            "not seen while it lasted, because too many threads waited at once: a hang may be missing, and what a holder did: \
+             try a larger --max-mb",
+        ),
     ];
     let dropped = rows.into_iter().filter(|(n, ..)| *n > 0).map(|(n, what, why)| match (n, what) {
         (2.., "process") => format!("{n} processes were {why}"),

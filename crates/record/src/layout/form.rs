@@ -9,7 +9,7 @@ use std::format;
 use std::string::String;
 
 /// The version, and what [`form`] comes to in it.
-const KNOWN: (u8, u64) = (0x0c, 0xc5cc_bd3f_cb7c_dba5);
+const KNOWN: (u8, u64) = (0x0d, 0x654a_1423_a791_1f14);
 
 /// Where each field of these begins, and how many bytes it has. A struct with a field that is not named here does not compile.
 macro_rules! fields {
@@ -41,7 +41,7 @@ fn form() -> String {
         Header {
             magic length pid parent started_realtime_ns started_ns rate lock program modules locks index stacks names waiters
             named nestings ring head tail dropped_samples dropped_stacks dropped_locks dropped_names dropped_nestings
-            has_exited has_locked source number most_waiters has_names epoch taken wants_places inside
+            dropped_waiters has_exited has_locked source number most_waiters has_names epoch taken wants_places inside
         }
         Part { start room }
         Module { is_complete build_id_length start end bias build_id path stamp }

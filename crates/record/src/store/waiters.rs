@@ -6,7 +6,7 @@
 //! this wait was in progress all the time between.
 //!
 //! A thread goes for the slot that it had before, so the slots of few threads are the first few. If none near it is
-//! free, nobody sees the wait from outside; its sample is recorded as ever. A thread that leaves a wait for something that is
+//! free, nobody sees the wait from outside, which is counted; its sample is recorded as ever. A thread that leaves a wait for something that is
 //! no lock without an end, as by `pthread_cancel`, keeps its slot: the newest slot of a thread is the one that counts.
 
 use super::Recording;
@@ -59,6 +59,7 @@ pub(crate) fn enter(recording: &Recording, what: WaitTarget, since: u64) -> u32 
         }
         return number;
     }
+    recording.count_dropped(&recording.dropped_waiters);
     NOWHERE
 }
 
@@ -97,6 +98,7 @@ mod tests {
         // Waits of handlers inside waits: all slots, from the third on.
         let slots: [u32; 5] = core::array::from_fn(|at| enter(recording, WHAT, at as u64));
         assert_eq!((slots, recording.most_waiters.load(Relaxed)), ([3, 4, 1, 2, NOWHERE], 4));
+        assert_eq!(recording.dropped_waiters.load(Relaxed), 1);
         leave(recording, 4);
         assert_eq!((enter(recording, WHAT, 9), enter(recording, WHAT, 9)), (4, NOWHERE));
         leave(recording, NOWHERE);

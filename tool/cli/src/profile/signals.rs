@@ -27,6 +27,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 /// What a processor reports of the instruction that runs. Somebody may send them, too.
 const FAULTS: [i32; 6] = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV, libc::SIGSYS];
@@ -55,6 +56,9 @@ struct ReceivedSignal {
 /// By which users and systems end a program.
 const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, libc::SIGKILL];
 
+/// Who wants an end for so long, and wants it once more, gets it: the memory of a hostile process may not answer us, for ever.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Whether somebody else ends a program by a signal that has come to us or to it.
 pub(super) fn is_ending(signal: i32) -> bool {
     ENDING.contains(&signal)
@@ -72,13 +76,18 @@ impl Orders {
     /// To be called before the program is started.
     pub(super) fn of_program(purpose: Purpose) -> Result<Self, Exit> {
         let has_snapshots = purpose == Purpose::Profile;
-        let told = listen_to(|signal| (has_snapshots && signal == SIGUSR2) || !is_ignored(signal))?;
+        let told = listen_to(|signal| (has_snapshots && signal == SIGUSR2) || !is_ignored(signal), |_| false)?;
         Ok(Orders { told, is_stopped: Cell::new(false), has_snapshots })
     }
 
     /// The same if no program of ours is meant by any.
     pub(super) fn of_ours() -> Result<Self, Exit> {
-        let told = listen_to(|signal| !OF_PROGRAMS.contains(&signal))?;
+        let mut wanted_end = None;
+        let insists = move |signal: i32| {
+            let is_ending = is_ending(signal);
+            is_ending && wanted_end.get_or_insert_with(Instant::now).elapsed() >= PATIENCE
+        };
+        let told = listen_to(|signal| !OF_PROGRAMS.contains(&signal), insists)?;
         Ok(Orders { told, is_stopped: Cell::new(false), has_snapshots: true })
     }
 
@@ -121,8 +130,11 @@ impl Orders {
     }
 }
 
-/// Hears of the signals that can be caught and are wanted.
-fn listen_to(is_wanted: impl Fn(i32) -> bool) -> Result<Receiver<ReceivedSignal>, Exit> {
+/// Hears of the signals that can be caught and are wanted. One that `insists` ends us.
+fn listen_to(
+    is_wanted: impl Fn(i32) -> bool,
+    mut insists: impl FnMut(i32) -> bool + Send + 'static,
+) -> Result<Receiver<ReceivedSignal>, Exit> {
     let can_be_caught = |signal: &i32| !(32..libc::SIGRTMIN()).contains(signal);
     let signals = (1..=libc::SIGRTMAX())
         .filter(can_be_caught)
@@ -132,6 +144,9 @@ fn listen_to(is_wanted: impl Fn(i32) -> bool) -> Result<Receiver<ReceivedSignal>
     // In a thread of its own, which looks for the sender at once: it may be about to end.
     let listen = move || {
         for origin in &mut signals {
+            if insists(origin.signal) {
+                let _ = signal_hook::low_level::emulate_default_handler(origin.signal);
+            }
             let is_from_program = origin.process.as_ref().map(|sender| is_of_ours(sender.pid));
             let heard = ReceivedSignal {
                 signal: origin.signal,

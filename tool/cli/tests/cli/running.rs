@@ -2,11 +2,12 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::support::programs::{built, compiled, library, profile_of, profiled, recording_example, skipped};
-use crate::support::{Scratch, command, failed, ondeck, run as finished, until, with_both_locks};
+use crate::support::{Scratch, command, failed, ondeck, run as finished, signal, takes, until, with_both_locks};
 use ondeck_profile::{Profile, State};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// `server.c`, or the like, as it runs.
 pub(crate) struct Server(Child);
@@ -217,6 +218,21 @@ fn what_cannot_be_recorded_is_said_with_what_to_do() {
         }
         server.end();
     }
+}
+
+/// The memory of a process may never answer. This one uses no lock, and is waited for, for three seconds.
+#[test]
+fn who_insists_on_an_end_gets_it() {
+    use std::os::unix::process::ExitStatusExt;
+    let server = Server::with("glibc", &["sleeps"]);
+    let mut command = command(&["profile", "--pid", &server.pid()]);
+    let mut observer = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("its handlers", || takes(&observer, &[libc::SIGINT]));
+    signal(&observer, libc::SIGINT);
+    std::thread::sleep(Duration::from_millis(1_100));
+    signal(&observer, libc::SIGINT);
+    assert_eq!(observer.wait().unwrap().signal(), Some(libc::SIGINT));
+    server.end();
 }
 
 /// Then the kernel shows what the process has under the numbers of the other threads only.

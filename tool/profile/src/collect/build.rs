@@ -98,13 +98,14 @@ impl Collector {
         profile.notes.truncate(MOST_FAULTS);
         for recording in &self.recordings {
             let (sum, dropped) = (&mut profile.dropped, recording.dropped);
-            let read::Dropped { samples, stacks, locks, names, nestings } = dropped;
+            let read::Dropped { samples, stacks, locks, names, nestings, waiters } = dropped;
             // A damaged file may say anything.
             sum.samples = sum.samples.saturating_add(samples);
             sum.stacks = sum.stacks.saturating_add(stacks);
             sum.locks = sum.locks.saturating_add(locks);
             sum.names = sum.names.saturating_add(names);
             sum.nestings = sum.nestings.saturating_add(nestings);
+            sum.waiters = sum.waiters.saturating_add(waiters);
         }
         let n_spoilt: u64 = self.recordings.iter().map(|recording| recording.n_spoilt).sum();
         let n_untimely: u64 = self.recordings.iter().map(|recording| recording.n_untimely).sum();
