@@ -174,6 +174,24 @@ static void destroyed_unmade(void) {
     free(lock);
 }
 
+// Old binaries have other names for the same.
+#ifdef __x86_64__
+__asm__(".symver old_rdlock, __pthread_rwlock_rdlock@GLIBC_2.2.5");
+__asm__(".symver old_wrlock, __pthread_rwlock_wrlock@GLIBC_2.2.5");
+__asm__(".symver old_unlock, __pthread_rwlock_unlock@GLIBC_2.2.5");
+int old_rdlock(pthread_rwlock_t *), old_wrlock(pthread_rwlock_t *), old_unlock(pthread_rwlock_t *);
+#else
+#define old_rdlock pthread_rwlock_rdlock
+#define old_wrlock pthread_rwlock_wrlock
+#define old_unlock pthread_rwlock_unlock
+#endif
+
+static void by_old_names(pthread_rwlock_t *lock) {
+    CHECK(old_rdlock(lock) == 0 && other(lock, 1) == EBUSY && other(lock, 0) == 0 && pthread_rwlock_unlock(lock) == 0);
+    CHECK(pthread_rwlock_wrlock(lock) == 0 && other(lock, 0) == EBUSY && old_unlock(lock) == 0);
+    CHECK(old_wrlock(lock) == 0 && other(lock, 0) == EBUSY && old_unlock(lock) == 0 && other(lock, 1) == 0);
+}
+
 static pthread_mutex_t before = PTHREAD_MUTEX_INITIALIZER;
 
 static void *reads_and_waits(void *lock) {
@@ -243,6 +261,7 @@ int main(void) {
             whole_writes(locks[i]);
             if (often) read_often(locks[i]);
             copied(locks[i]);
+            by_old_names(locks[i]);
         }
         if (i % 2 == 0 && i < 4) {
             reader_behind_a_mutex(locks[i]);

@@ -21,7 +21,8 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0-18 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
+//! | 0-16 | waiting | readers that found the lock closed and are not in | turn_away | admit, let_in, leave |
+//! | 17-18 | heat | whether a counter pays | warm, spread, fold | claim, seize, admit |
 //! | 19 | QUIET | the next hold of a writer, or this one, is quiet; of the word little counts then | hush | settle, close, doze, spread, a slow release |
 //! | 20 | FOLDING | somebody adds to the word what the counter says | close, gather | fold |
 //! | 21 | CALLED | readers were admitted that slept | admit | claim, seize |
@@ -33,8 +34,7 @@
 //! | 55 | UPGRADES | and it waits for the others | close | seize, reopen |
 //! | 56 | ASLEEP | somebody may sleep on the word | doze | whoever wakes all |
 //! | 57 | phase | turns with each admission | admit | admit |
-//! | 58-59 | heat | whether a counter pays | warm, spread, fold | claim, seize, admit |
-//! | 60-63 | entered | counts who comes, and folds that are refused | enter, claim, seize, fold | nobody: it wraps |
+//! | 58-63 | entered | counts who comes, and folds that are refused | enter, claim, seize, fold | nobody: it wraps |
 //!
 //! Beside it the turn: a flagship, held by at most one who waits to write or to read upgradably, or settles a quiet hold to read, and
 //! by nobody who is in.
@@ -77,7 +77,7 @@
 //!   `all_roles`, TLA+ `WaitersAreCounted`.
 //! - I3 No lost wake-up. A sleeper compares the upper half of the word, in which everything is that it waits for, with a value
 //!   that has ASLEEP. (The counter is in the lower half. But each fold that ends a wait changes the upper one. One that is
-//!   refused moves `entered` there, which comes round after 16 who come.) So when it falls asleep its wait is not over, and
+//!   refused moves `entered` there, which comes round after 64 who come.) So when it falls asleep its wait is not over, and
 //!   ASLEEP is set. Each write that may end a wait looks at ASLEEP in the value that it replaces, and then wakes all: admit,
 //!   unreserve, reopen, a fold that is refused, and reserve if the lock was closed; exit, turn_away and fold if a writer
 //!   waits for no other reader. ASLEEP is cleared only by who then wakes all. asserted: cannot be, locally; checked by: conformance `all_roles`, TLA+ `NoLostWakeup`.
@@ -126,7 +126,7 @@
 //! # Limits
 //! 524,288 readers at once, or so many holds of forgotten guards. The next one panics. Of a spread lock, which nobody adds up, the
 //! next writer does, from 655,361 on; and of so many readers, when more than 131,072 have left by the word, the next one that does.
-//! It is still counted then. A lock that many more readers enter at the same instant would run over.
+//! It is still counted then. A lock that many more readers enter at the same instant would run over. 131,071 may wait; the next panics.
 //! A child of `vfork`, and a thread that `clone` has made without the C library, has no area of its own for sequences: it is not to
 //! use a lock that may be spread or quiet.
 //! The holder's core is not known, so nobody lends it a priority. A thread that ends in its sleep leaves the lock closed.
@@ -135,6 +135,7 @@ mod fair;
 mod inspect;
 mod pace;
 mod quiet;
+mod readers;
 mod spread;
 mod state;
 mod upgradable;
@@ -175,6 +176,9 @@ const SETTLE: Step = step("settle");
 const fn step(name: &'static str) -> Step {
     Step { lock: "rwlock", name }
 }
+
+/// After that, a reader looks whether the writer has left that was in: about as long as a line takes from core to core.
+const FIRST_LOOK_NS: u32 = 60;
 
 /// How long a reader waits awake, and whoever has been woken: about what it costs to sleep and be woken.
 const READER_AWAKE_NS: u32 = 2_500;
@@ -221,30 +225,6 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     #[inline]
     pub fn read_recursive(&self) {
         self.enter(WRITER);
-    }
-
-    /// As [`read`](Self::read), but after `patience_ns` as [`read_recursive`](Self::read_recursive): for callers who may have something
-    /// else that a reader waits for.
-    ///
-    /// # Panics
-    /// As [`read`](Self::read).
-    #[inline]
-    pub fn read_patiently(&self, patience_ns: u64) {
-        if self.counts(Counted::ENTER) {
-            return;
-        }
-        let before = self.add_one();
-        if before.has(CLOSED) || before.is_looked_at() {
-            self.enter_or_go_first(before, patience_ns);
-        }
-    }
-
-    #[cold]
-    fn enter_or_go_first(&self, before: State, patience_ns: u64) {
-        let deadline = before.has(CLOSED).then(|| P::now_ns().saturating_add(patience_ns));
-        if !self.enter_slow(before, CLOSED, deadline) {
-            self.read_recursive();
-        }
     }
 
     /// As [`read`](Self::read), until the platform's clock has reached `deadline_ns`. Returns whether the caller has the lock.
@@ -304,20 +284,23 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
         if after.has_counter() {
             // So that who leaves next looks first. Only the address is used.
             P::note(word, true);
+            if after.is_used_up() {
+                end_process();
+            }
         }
         if after.has(ASLEEP) && after.lets_a_writer_in() {
             wake_all::<P>(word);
         }
     }
 
-    /// Reads, unless what `blocked` says is so.
+    /// Reads, unless what `blocked` says is so. Returns whether the word counts the caller.
     #[inline(always)]
-    fn enter(&self, blocked: u64) {
+    fn enter(&self, blocked: u64) -> bool {
         if P::MAY_COUNT && P::is_noted(&self.word) {
-            self.enter_noted(blocked);
-        } else {
-            self.enter_by_word(blocked);
+            return self.enter_noted(blocked);
         }
+        self.enter_by_word(blocked);
+        true
     }
 
     #[inline(always)]
@@ -408,6 +391,10 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
 
     /// The same of a lock that was closed.
     fn read_slow(&self, before: State, blocked: u64, deadline: Option<u64>) -> bool {
+        // It may be about to leave, and then all is done. What is written meanwhile would take the line away from it.
+        if before.has(WRITER) && P::may_spin() {
+            P::pause_ns(FIRST_LOOK_NS);
+        }
         let Some(phase) = self.turn_away(before, blocked) else { return true };
         let mut pace = Pace::<P>::new(if before.has_counter() { AWAKE_IN_FOLD_NS } else { READER_AWAKE_NS });
         loop {
@@ -588,6 +575,12 @@ const PAST: u64 = 0;
 #[cold]
 fn refuse_more() -> ! {
     panic!("a reader-writer lock has {MOST_ACTIVE} readers, and can have no more");
+}
+
+/// More readers than there may be have left by the word while it was folded. Nobody unwinds out of this: it ends the process.
+#[cold]
+extern "C" fn end_process() {
+    panic!("the readers of a reader-writer lock cannot be counted any more");
 }
 
 /// Wakes whoever sleeps on the word of that address, which may be gone.

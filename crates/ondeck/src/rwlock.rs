@@ -120,9 +120,9 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
-        self.raw.lock_shared();
+        let is_in_word = self.raw.lock_shared_by_word();
         // SAFETY: locked just now.
-        unsafe { RwLockReadGuard::new(self) }
+        unsafe { RwLockReadGuard::with_way(self, is_in_word) }
     }
 
     /// Locks for reading if no thread writes or waits to write. Never waits.

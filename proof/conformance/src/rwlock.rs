@@ -128,6 +128,16 @@ impl<H: Harness> Shared<H> {
         unsafe { self.lock.release_read() };
     }
 
+    fn read_and_leave_as_told(&self) {
+        let is_in_word = self.lock.read_by_word();
+        if !is_in_word {
+            return self.read_and_leave();
+        }
+        self.reads();
+        // SAFETY: the word counts it since then.
+        unsafe { self.lock.release_read_by_word() };
+    }
+
     fn leave_upgradable(&self) {
         self.reads();
         // SAFETY: the caller has the lock for reading upgradably.
@@ -155,7 +165,7 @@ impl<H: Harness> Shared<H> {
     fn play_reader(&self, role: Role) {
         let lock = &self.lock;
         match role {
-            Role::Read => lock.read(),
+            Role::Read => return self.read_and_leave_as_told(),
             Role::Spread => {
                 lock.spread();
                 lock.read();

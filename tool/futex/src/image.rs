@@ -20,6 +20,7 @@ use crate::elf;
 use crate::in_time;
 use crate::loader;
 use crate::maps::{self, Mapping, executable, without_mark};
+use crate::open_files::{FileKey, is_open, open_already};
 use crate::process::{now_ns, parent, window};
 use crate::walk::module::{Elf, Module};
 use crate::walk::{Cache, KnownWalks, Reads, Walker, Words};
@@ -32,7 +33,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// One program in one process.
@@ -129,24 +130,6 @@ impl Image {
         self.modules.push(module);
         true
     }
-}
-
-/// A file by its device, its number, and its path, for file systems whose numbers are not unique.
-type FileKey = (u64, u64, PathBuf);
-
-/// Files that any [`Images`] has open. A thousand processes of one program have the same few, and only so many files may be open.
-static FILES: Mutex<BTreeMap<FileKey, Weak<Elf>>> = Mutex::new(BTreeMap::new());
-
-/// The file, if it is open already and has not been written since.
-fn open_already(key: &FileKey) -> Option<Arc<Elf>> {
-    let files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    files.get(key).and_then(Weak::upgrade).filter(|elf| elf.is_unchanged())
-}
-
-fn is_open(key: &FileKey, elf: &Arc<Elf>) {
-    let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    files.retain(|_, elf| elf.strong_count() > 0);
-    files.insert(key.clone(), Arc::downgrade(elf));
 }
 
 /// All processes that were seen.
@@ -501,23 +484,6 @@ fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// As of a thousand processes of one program.
-    #[test]
-    fn a_file_is_open_once() {
-        let pid = std::process::id();
-        let [one, other] = [(); 2].map(|()| {
-            let mut images = Images::default();
-            images.at(pid, 0);
-            images
-        });
-        let files = |images: &Images| -> Vec<Arc<File>> {
-            images.list.iter().flat_map(|image| &image.modules).filter_map(|module| module.file.clone().ok()).collect()
-        };
-        let (files, others) = (files(&one), files(&other));
-        assert!(files.len() > 1 && files.len() == others.len(), "{}", files.len());
-        assert!(files.iter().zip(&others).all(|(one, other)| Arc::ptr_eq(one, other)));
-    }
 
     #[test]
     fn looks_in_vain_become_rare_and_one_that_helps_makes_them_frequent_again() {

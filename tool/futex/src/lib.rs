@@ -44,6 +44,7 @@ mod image;
 pub mod in_time;
 pub mod loader;
 pub mod maps;
+mod open_files;
 mod pair;
 pub mod process;
 mod record;

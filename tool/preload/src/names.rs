@@ -25,11 +25,16 @@ mod filters;
 use crate::bytes::cond::Cond;
 use crate::bytes::glibc::wake_as_glibc;
 use crate::bytes::mutex::Mutex;
+use crate::rwlock::{
+    pthread_rwlock_destroy, pthread_rwlock_init, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock,
+    pthread_rwlock_trywrlock, pthread_rwlock_unlock, pthread_rwlock_wrlock,
+};
 use crate::time::Deadline;
 use crate::{Answer, cond, glibc, process, real, thread};
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use libc::{
-    EBUSY, EINVAL, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec,
+    EBUSY, EINVAL, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t,
+    pthread_rwlock_t, pthread_rwlockattr_t, timespec,
 };
 
 /// # Safety
@@ -392,6 +397,13 @@ old_names! {
     __pthread_mutex_lock = pthread_mutex_lock(mutex: *mut pthread_mutex_t);
     __pthread_mutex_trylock = pthread_mutex_trylock(mutex: *mut pthread_mutex_t);
     __pthread_mutex_unlock = pthread_mutex_unlock(mutex: *mut pthread_mutex_t);
+    __pthread_rwlock_init = pthread_rwlock_init(lock: *mut pthread_rwlock_t, attributes: *const pthread_rwlockattr_t);
+    __pthread_rwlock_destroy = pthread_rwlock_destroy(lock: *mut pthread_rwlock_t);
+    __pthread_rwlock_rdlock = pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t);
+    __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t);
+    __pthread_rwlock_wrlock = pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t);
+    __pthread_rwlock_trywrlock = pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t);
+    __pthread_rwlock_unlock = pthread_rwlock_unlock(lock: *mut pthread_rwlock_t);
 }
 
 // -- Condition variables ----------------------------------------------------------------------------------------------

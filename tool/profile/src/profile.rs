@@ -1,5 +1,4 @@
-//! What a run told: the one form that terminal, page, pprof, flame graphs and comparisons are made from, and that
-//! `--format json` writes.
+//! What a run told: the one form that all others are made from, and that `--format json` writes.
 //!
 //! # What is charged to whom
 //! - A **wait** begins when a thread finds a mutex locked and ends when it has it, or gives up. It belongs to the stack of
@@ -526,6 +525,7 @@ pub enum Doing {
 
 /// What could not be recorded, and is missing in the figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Dropped {
     /// Samples, as the memory for them was full.
     pub samples: u64,
@@ -534,15 +534,12 @@ pub struct Dropped {
     /// Locks.
     pub locks: u64,
     /// Names that the program has given its locks.
-    #[serde(default)]
     pub names: u64,
     /// Processes that could not record.
     pub processes: u64,
-    /// Acquisitions of a lock while another one was held, of which it is not known.
-    #[serde(default)]
+    /// Acquisitions while another lock was held, of which it is not known.
     pub nestings: u64,
     /// Waits that could not be seen while they lasted, as too many threads waited.
-    #[serde(default)]
     pub waiters: u64,
 }
 

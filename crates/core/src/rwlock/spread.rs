@@ -26,12 +26,14 @@
 //!   before, or leaves that to who is at it. Behind 131,072 or 655,360 it waits for that one. If the fold is refused, it
 //!   panics: who comes is not in then, and who leaves is in still. Who does not look at the word first, as nothing is noted
 //!   of the lock, sees in the answer that it has a counter, and notes that: the next one looks. So only
-//!   threads that are at it at the same time go on behind these limits.
+//!   threads that are at it at the same time go on behind these limits. Who was counted by the word may leave by it without a look, as
+//!   that takes away what it has added: then the word is as if it had not come. So many can leave so while one thread folds that the
+//!   limits of the others no longer hold. The process ends before the word has none left.
 //! - *The lock may go* once a reader has left: the last instruction of a sequence writes the table of counters, not the lock, and a
 //!   note is of an address.
 //!
 //! # When
-//! One read in 16 is looked at, which the word itself counts. Of these the core picks one in 64, or one in 256 of those
+//! One read in 64 is looked at, which the word itself counts. Of these the core picks one in 16, or one in 64 of those
 //! that find no other reader. The second one without a writer in between spreads the lock: after some 2,000 reads that
 //! disturb each other, or 8,000 that do not. If 512 readers have entered by the counter when the next writer comes, it has saved
 //! more than the expulsion costs, and the writer spreads the lock again as it leaves. (They are counted up to 4,095, so one in eight
@@ -77,10 +79,12 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
 
     /// As `enter`, of a lock that is most likely spread.
     #[inline(always)]
-    pub(super) fn enter_noted(&self, blocked: u64) {
-        if !self.load().is_spread() || !self.counts_if_spread(Counted::ENTER) {
+    pub(super) fn enter_noted(&self, blocked: u64) -> bool {
+        let is_counted = self.load().is_spread() && self.counts_if_spread(Counted::ENTER);
+        if !is_counted {
             self.enter_by_word(blocked);
         }
+        !is_counted
     }
 
     /// As `release_read`, the same.
@@ -448,6 +452,23 @@ mod tests {
         assert!(!lock.try_write());
         leave(&lock);
         assert!(lock.try_write());
+    }
+
+    /// It has added to the word what it takes away.
+    #[test]
+    fn who_came_by_the_word_leaves_by_it_though_the_lock_is_spread_since() {
+        let lock = std::boxed::Box::new(Lock::new());
+        assert!(lock.read_by_word());
+        if !lock.spread() {
+            return;
+        }
+        let active = lock.load().n_active();
+        assert!(!lock.read_by_word() || lock.load().n_active() > active, "by the counter, unless it has lost its core");
+        // SAFETY: the word counts it since its acquisition.
+        unsafe { lock.release_read_by_word() };
+        assert_eq!((lock.n_readers(), lock.load().is_spread()), (1, true));
+        leave(&lock);
+        assert!(lock.is_at_rest() && lock.try_write());
     }
 
     #[test]

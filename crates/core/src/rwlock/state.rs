@@ -3,7 +3,7 @@
 use crate::platform::counters::{COUNTER_BITS, COUNTER_SHIFT, FOLDING_SHIFT};
 
 /// Readers that wait.
-const WAITING: u64 = (1 << 19) - 1;
+const WAITING: u64 = (1 << 17) - 1;
 const ONE_WAITING: u64 = 1;
 /// As many as the field can count.
 pub(super) const MOST_WAITING: u64 = WAITING;
@@ -38,10 +38,10 @@ const PHASE: u64 = 1 << 57;
 /// Whether a counter pays. Of a compact lock: 1 after a read that was looked at, until a writer comes; from 2 on the lock is to be
 /// spread. Of a spread one: 1 if its counter was worth it the last time.
 const HEAT: u64 = 3 << HEAT_SHIFT;
-const HEAT_SHIFT: u32 = 58;
+const HEAT_SHIFT: u32 = 17;
 /// Counts who enters by the word, without end: a carry goes nowhere.
 const ENTERED: u64 = !0 << ENTERED_SHIFT;
-const ENTERED_SHIFT: u32 = 60;
+const ENTERED_SHIFT: u32 = 58;
 /// One more active reader, who has come just now.
 pub(super) const ONE_COMES: u64 = ONE_ACTIVE + (1 << ENTERED_SHIFT);
 /// Bits of the count: one in so many is looked at.
@@ -53,10 +53,10 @@ pub(super) const CLOSED: u64 = WRITER | WANTED | UPGRADES;
 const _: () =
     assert!((WAITING | COUNTER | FOLDING) & ACTIVE == 0 && COUNTER & (WAITING | FOLDING) == 0, "fields overlap");
 const _: () = assert!(WAITING & FOLDING == 0 && CALLED & (WAITING | FOLDING | COUNTER) == 0, "fields overlap");
-const _: () = assert!(QUIET & (WAITING | FOLDING | CALLED | COUNTER) == 0, "fields overlap");
-const _: () = assert!(ACTIVE & (CLOSED | UPGRADABLE | ASLEEP | PHASE | HEAT | ENTERED) == 0, "fields overlap");
 const _: () =
-    assert!((CLOSED | UPGRADABLE | ASLEEP | PHASE) & (HEAT | ENTERED) == 0 && HEAT & ENTERED == 0, "fields overlap");
+    assert!((QUIET | HEAT) & (WAITING | FOLDING | CALLED | COUNTER) == 0 && QUIET & HEAT == 0, "fields overlap");
+const _: () = assert!(ACTIVE & (CLOSED | UPGRADABLE | ASLEEP | PHASE | ENTERED) == 0, "fields overlap");
+const _: () = assert!((CLOSED | UPGRADABLE | ASLEEP | PHASE) & ENTERED == 0, "fields overlap");
 const _: () =
     assert!((WRITER | ACTIVE | PHASE) >> 32 << 32 == WRITER | ACTIVE | PHASE, "sleepers compare the upper half");
 
@@ -119,6 +119,11 @@ impl State {
         self.has_counter() && (self.n_active() < LEAST || self.n_active() >= MOST_ACTIVE + FARTHEST)
     }
 
+    /// Whether a lock with a counter has hardly any left, which only a fold that cannot go on leads to.
+    pub(super) const fn is_used_up(self) -> bool {
+        self.n_active() < FARTHEST / 2
+    }
+
     const fn heat(self) -> u64 {
         (self.0 & HEAT) >> HEAT_SHIFT
     }
@@ -153,10 +158,10 @@ impl State {
         self.has(flag) && !self.is_quiet_hold()
     }
 
-    /// Whether a writer that leaves it so may make it quiet: nothing is asked, and it is one of two in 16, with which a writer and a
+    /// Whether a writer that leaves it so may make it quiet: nothing is asked, and it is one of eight in 64, with which a writer and a
     /// reader in turns are met, too.
     pub(super) const fn may_hush(self) -> bool {
-        self.0 & !(PHASE | ENTERED) == WRITER && self.0 >= 14 << ENTERED_SHIFT
+        self.0 & !(PHASE | ENTERED) == WRITER && self.0 >= 56 << ENTERED_SHIFT
     }
 
     /// Whether nobody asks anything of it, if it is quiet. In a quiet hold, WANTED and readers do not count.
@@ -322,15 +327,15 @@ mod tests {
     fn who_waits_for_something_finds_no_quiet_word() {
         for asked in [1, FOLDING, CALLED, 1 << COUNTER_SHIFT, UPGRADES, ASLEEP, WANTED] {
             assert!(!State(QUIET | asked).may_be_quiet() && State(asked).may_be_quiet(), "{asked:x}");
-            assert!(!State(WRITER | 15 << ENTERED_SHIFT | asked).may_hush());
+            assert!(!State(WRITER | 63 << ENTERED_SHIFT | asked).may_hush());
         }
         assert!(!State(QUIET).spread(3).has(QUIET));
     }
 
     #[test]
-    fn two_in_sixteen_that_leave_may_make_it_quiet() {
+    fn eight_in_64_that_leave_may_make_it_quiet() {
         let may = |n: u64| State(WRITER | PHASE | n << ENTERED_SHIFT).may_hush();
-        assert_eq!((0..16).filter(|&n| may(n)).collect::<std::vec::Vec<_>>(), [14, 15]);
+        assert_eq!((0..64).filter(|&n| may(n)).collect::<std::vec::Vec<_>>(), (56..64).collect::<std::vec::Vec<_>>());
     }
 
     #[test]
@@ -372,6 +377,7 @@ mod tests {
         assert_eq!([LEAST_ACTIVE - 1, MOST_ACTIVE].map(ranges), [(true, false); 2]);
         assert_eq!([LEAST_ACTIVE - FARTHEST - 1, MOST_ACTIVE + FARTHEST].map(ranges), [(true, true); 2]);
         assert!(!State(MOST_ACTIVE * ONE_ACTIVE).is_out_of_range());
+        assert_eq!([FARTHEST / 2 - 1, FARTHEST / 2].map(|n| with(n).is_used_up()), [true, false]);
     }
 
     #[test]
@@ -394,9 +400,9 @@ mod tests {
     }
 
     #[test]
-    fn one_in_sixteen_that_come_is_looked_at() {
-        let n = (0..160_u64).filter(|n| State(n.wrapping_mul(ONE_COMES)).is_looked_at()).count();
-        assert_eq!((n, ONE_LOOKED_AT_IN), (10, 16));
+    fn one_in_64_that_come_is_looked_at() {
+        let n = (0..640_u64).filter(|n| State(n.wrapping_mul(ONE_COMES)).is_looked_at()).count();
+        assert_eq!((n, ONE_LOOKED_AT_IN), (10, 64));
     }
 
     #[test]

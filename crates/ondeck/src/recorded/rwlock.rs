@@ -104,6 +104,17 @@ impl RwLock {
         write: Writing, try_write, waits;
     }
 
+    /// Also of a recorded one it says whether the word counts the caller, if it knows.
+    #[inline(always)]
+    #[allow(dead_code, reason = "C has no guard that could remember it")]
+    pub(crate) fn read_by_word(&self) -> bool {
+        if is_wished() {
+            self.read();
+            return false;
+        }
+        self.0.read_by_word()
+    }
+
     timed! {
         read_until: Reading, try_read;
         write_until: Writing, try_write;
@@ -147,6 +158,7 @@ impl RwLock {
 
     releases! {
         release_upgradable: Reading;
+        release_read_by_word: Reading;
         release_read_fair: Reading;
         release_write_fair: Writing;
         release_upgradable_fair: Reading;

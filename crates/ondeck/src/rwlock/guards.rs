@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A guard `$guard` of the whole data, which `$get` gets in an example, and whose lock is given up by these functions of the raw lock.
 macro_rules! holds {
-    ($(#[$doc:meta])* $guard:ident, $get:literal, $unlock:ident $unlock_fair:ident) => {
+    ($(#[$doc:meta])* $guard:ident, $get:literal, $unlock:ident($($way:ident)?) $unlock_fair:ident) => {
         $(#[$doc])*
         #[must_use = "if unused the lock is released at once"]
         #[clippy::has_significant_drop]
@@ -24,6 +24,10 @@ macro_rules! holds {
             lock: &'a RwLock<T>,
             /// As good as a reference that stays on its thread.
             data: PhantomData<*mut T>,
+            $(
+                /// Whether it is known that the word of the lock counts it.
+                $way: bool,
+            )?
         }
 
         // SAFETY: a shared guard gives `&T`, and nothing else: it does not give the lock, and what changes the hold takes the guard.
@@ -36,7 +40,7 @@ macro_rules! holds {
             /// The calling thread has the lock as the guard says, and this acquisition has no guard, nor a borrow through one.
             #[inline]
             pub(super) unsafe fn new(lock: &'a RwLock<T>) -> Self {
-                $guard { lock, data: PhantomData }
+                $guard { lock, data: PhantomData $(, $way: false)? }
             }
 
             /// The lock, which stays held.
@@ -79,7 +83,7 @@ macro_rules! holds {
             #[inline]
             fn drop(&mut self) {
                 // SAFETY: the guard has the lock as it says.
-                unsafe { self.lock.raw.$unlock() };
+                unsafe { self.lock.raw.$unlock($(self.$way)?) };
             }
         }
     };
@@ -105,7 +109,7 @@ holds! {
     /// let guard = lock.read();
     /// std::thread::scope(|scope| scope.spawn(move || drop(guard)).join());
     /// ```
-    RwLockReadGuard, "lock.read()", unlock_shared unlock_shared_fair
+    RwLockReadGuard, "lock.read()", unlock_shared_by(is_in_word) unlock_shared_fair
 }
 
 holds! {
@@ -129,7 +133,7 @@ holds! {
     /// let guard = lock.write();
     /// std::thread::scope(|scope| scope.spawn(move || drop(guard)).join());
     /// ```
-    RwLockWriteGuard, "lock.write()", unlock_exclusive unlock_exclusive_fair
+    RwLockWriteGuard, "lock.write()", unlock_exclusive() unlock_exclusive_fair
 }
 
 holds! {
@@ -158,7 +162,18 @@ holds! {
     /// let guard = lock.upgradable_read();
     /// std::thread::scope(|scope| scope.spawn(move || drop(guard)).join());
     /// ```
-    RwLockUpgradableReadGuard, "lock.upgradable_read()", unlock_upgradable unlock_upgradable_fair
+    RwLockUpgradableReadGuard, "lock.upgradable_read()", unlock_upgradable() unlock_upgradable_fair
+}
+
+impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
+    /// As [`new`](Self::new), of an acquisition of which the lock has said how it counts it.
+    ///
+    /// # Safety
+    /// As [`new`](Self::new); and [`RawRwLock::lock_shared_by_word`] has said so.
+    #[inline]
+    pub(super) unsafe fn with_way(lock: &'a RwLock<T>, is_in_word: bool) -> Self {
+        RwLockReadGuard { lock, data: PhantomData, is_in_word }
+    }
 }
 
 become_others!(<'a, T> RwLockReadGuard RwLockWriteGuard RwLockUpgradableReadGuard, "RwLock::new(1)", "");
@@ -169,7 +184,7 @@ narrows!(RwLockWriteGuard<'a, T> to MappedRwLockWriteGuard, [&mut] as [*mut], |s
 shows_data!(RwLockReadGuard<'_, T>, RwLockWriteGuard<'_, T>, RwLockUpgradableReadGuard<'_, T>);
 
 lets_others_in!(RwLockReadGuard<'a, T>, "RwLock::new(1)", "read",
-    lock_shared unlock_shared unlock_shared_fair bump_shared);
+    lock_shared unlock_shared unlock_shared_fair bump_shared, is_in_word);
 lets_others_in!(RwLockWriteGuard<'a, T>, "RwLock::new(1)", "write",
     lock_exclusive unlock_exclusive unlock_exclusive_fair bump_exclusive);
 lets_others_in!(RwLockUpgradableReadGuard<'a, T>, "RwLock::new(1)", "upgradable_read",

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// assert!(!LOCK.is_locked());
 /// ```
 #[repr(transparent)]
-pub struct RawRwLock(recorded::RwLock);
+pub struct RawRwLock(pub(super) recorded::RwLock);
 
 impl RawRwLock {
     /// Makes a free lock.

@@ -1,4 +1,4 @@
-//! What lets other threads in while a guard is alive, of all guards of a whole reader-writer lock.
+//! What lets other threads in while a guard is alive, of all guards of a whole reader-writer lock; and what lets readers out soonest.
 
 use super::RawRwLock;
 
@@ -19,6 +19,27 @@ pub(crate) fn or_abort<T>(acquire: impl FnOnce() -> T) -> T {
 }
 
 impl RawRwLock {
+    /// As [`lock_shared`](Self::lock_shared). Returns whether the word counts the caller, for [`unlock_shared_by`](Self::unlock_shared_by).
+    #[inline]
+    pub(super) fn lock_shared_by_word(&self) -> bool {
+        self.0.read_by_word()
+    }
+
+    /// As [`unlock_shared`](Self::unlock_shared), in less time if it is known that the word counts the caller.
+    ///
+    /// # Safety
+    /// As [`unlock_shared`](Self::unlock_shared). If `is_in_word`, [`lock_shared_by_word`](Self::lock_shared_by_word) has said so.
+    #[inline]
+    pub(super) unsafe fn unlock_shared_by(&self, is_in_word: bool) {
+        if is_in_word {
+            // SAFETY: the caller's.
+            unsafe { self.0.release_read_by_word() };
+        } else {
+            // SAFETY: the caller's.
+            unsafe { self.0.release_read() };
+        }
+    }
+
     /// Releases the lock by `release`, calls `f`, and acquires the lock again by `acquire`, also if `f` unwinds.
     ///
     /// # Safety
@@ -41,9 +62,13 @@ impl RawRwLock {
 }
 
 /// The functions of the guards `$guard`, which `$make` and then `$get` give, and whose lock is had and given up by these functions of
-/// the raw lock. They take the guard by `&mut`: nothing is borrowed through it meanwhile.
+/// the raw lock. They take the guard by `&mut`: nothing is borrowed through it meanwhile. What `$way` says of how the lock counts it
+/// is not so afterwards.
 macro_rules! lets_others_in {
-    ($guard:ident<$($of:tt),*>, $make:literal, $get:literal, $lock:ident $unlock:ident $unlock_fair:ident $bump:ident) => {
+    (
+        $guard:ident<$($of:tt),*>, $make:literal, $get:literal,
+        $lock:ident $unlock:ident $unlock_fair:ident $bump:ident $(, $way:ident)?
+    ) => {
         impl<$($of),*> $guard<$($of),*>
         where
             T: ?Sized,
@@ -74,6 +99,7 @@ macro_rules! lets_others_in {
             where
                 F: FnOnce() -> U,
             {
+                $(s.$way = false;)?
                 // SAFETY: the guard has the lock, and nothing is borrowed through it until it has it again.
                 unsafe { s.lock.raw.unlocked(RawRwLock::$unlock, RawRwLock::$lock, f) }
             }
@@ -90,6 +116,7 @@ macro_rules! lets_others_in {
             where
                 F: FnOnce() -> U,
             {
+                $(s.$way = false;)?
                 // SAFETY: as in `unlocked`.
                 unsafe { s.lock.raw.unlocked(RawRwLock::$unlock_fair, RawRwLock::$lock, f) }
             }
@@ -114,6 +141,7 @@ macro_rules! lets_others_in {
             /// ```
             #[inline]
             pub fn bump(s: &mut Self) {
+                $(s.$way = false;)?
                 // SAFETY: as in `unlocked`.
                 unsafe { s.lock.raw.$bump() };
             }
