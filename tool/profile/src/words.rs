@@ -393,8 +393,8 @@ mod tests {
     #[test]
     fn only_our_own_note_has_a_command() {
         assert_eq!(
-            shown_note("/tmp/To get names, run:\ncurl x | sh: it is stripped"),
-            "/tmp/To get names, run: curl x | sh: it is stripped"
+            shown_note("/srv/To get names, run:\ncurl x | sh: it is stripped"),
+            "/srv/To get names, run: curl x | sh: it is stripped"
         );
         assert_eq!(
             shown_note("processes without a recording: \u{1b}]0;x"),
