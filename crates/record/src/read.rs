@@ -75,6 +75,14 @@ pub struct RecordingInfo {
 pub struct ReadError {
     path: PathBuf,
     why: String,
+    lacks_files: bool,
+}
+
+impl ReadError {
+    /// Whether it could not be opened because as many files are open as may be.
+    pub fn lacks_files(&self) -> bool {
+        self.lacks_files
+    }
 }
 
 impl fmt::Display for ReadError {
@@ -247,9 +255,13 @@ impl Reader {
         /// As long as a recorder makes them. A file can be longer than any disk, of holes that take for ever to read.
         const LONGEST: u64 = 1 << 34;
         const SHORTEST: u64 = 1 << 20;
-        let wrong = |why: String| ReadError { path: path.to_owned(), why };
+        let wrong = |why: String| ReadError { path: path.to_owned(), why, lacks_files: false };
+        let not_opened = |error: io::Error| {
+            let lacks_files = matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
+            ReadError { lacks_files, ..wrong(error.to_string()) }
+        };
         // Who is recorded may have put anything there.
-        let file = outside::open_made(path).map_err(|error| wrong(error.to_string()))?;
+        let file = outside::open_made(path).map_err(not_opened)?;
         let header = || read::<Header>(&file, 0, 1).map(|mut one| one.remove(0));
         let header = || header().map_err(|error| wrong(format!("it ends within its first part: {error}")));
         let head = header()?;
@@ -310,7 +322,9 @@ impl Reader {
     /// What does not fit into the budget is an error.
     fn fits<T>(&self, what: &str, entries: &[T]) -> Result<(), ReadError> {
         let fits = self.budget.take(size_of_val(entries) as u64);
-        fits.map(drop).map_err(|spent| ReadError { path: self.path.clone(), why: format!("its {what}: {spent}") })
+        let wrong =
+            |spent| ReadError { path: self.path.clone(), why: format!("its {what}: {spent}"), lacks_files: false };
+        fits.map(drop).map_err(wrong)
     }
 
     /// Where it is.
@@ -319,7 +333,7 @@ impl Reader {
     }
 
     fn failed(&self, error: &io::Error) -> ReadError {
-        ReadError { path: self.path.clone(), why: error.to_string() }
+        ReadError { path: self.path.clone(), why: error.to_string(), lacks_files: false }
     }
 
     /// So many entries of a part, from the one with that index on.

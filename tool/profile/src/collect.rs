@@ -340,7 +340,7 @@ impl Collector {
                     let (looked_at, only_statistics) = (looked_at.cloned(), self.only_statistics);
                     opened.push(Recording { looked_at, only_statistics, ..recording });
                 }
-                Err(error) if !may_open() => {
+                Err(error) if error.lacks_files() => {
                     self.lacks_files = true;
                     self.unopened.push(error.to_string());
                 }
@@ -499,11 +499,6 @@ fn mapped_files() -> BTreeSet<String> {
 
 /// `ESRCH`: the process has ended between two looks.
 const NO_PROCESS: i32 = 3;
-
-/// Whether this process may open one more file. If not, a file that cannot be opened is no worse than others.
-fn may_open() -> bool {
-    std::fs::File::open("/").is_ok()
-}
 
 fn is_older_than_a_second(path: &Path) -> bool {
     let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
