@@ -75,14 +75,8 @@ pub struct RecordingInfo {
 pub struct ReadError {
     path: PathBuf,
     why: String,
-    lacks_files: bool,
-}
-
-impl ReadError {
     /// Whether it could not be opened because as many files are open as may be.
-    pub fn lacks_files(&self) -> bool {
-        self.lacks_files
-    }
+    pub lacks_files: bool,
 }
 
 impl fmt::Display for ReadError {

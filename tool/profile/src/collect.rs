@@ -340,7 +340,7 @@ impl Collector {
                     let (looked_at, only_statistics) = (looked_at.cloned(), self.only_statistics);
                     opened.push(Recording { looked_at, only_statistics, ..recording });
                 }
-                Err(error) if error.lacks_files() => {
+                Err(error) if error.lacks_files => {
                     self.lacks_files = true;
                     self.unopened.push(error.to_string());
                 }
