@@ -413,8 +413,10 @@ mod tests {
                     }
                 });
             }
-            let until = Instant::now() + Duration::from_millis(500);
-            while Instant::now() < until {
+            // Who counts has to be in a sequence just then, on another core, which may have other work.
+            let is_long = std::env::var_os("ONDECK_LONG").is_some();
+            let until = Instant::now() + Duration::from_millis(if is_long { 10_000 } else { 500 });
+            while stays && Instant::now() < until {
                 word.fetch_or(FOLDING, SeqCst);
                 expel();
                 let sum = counted(counter);
