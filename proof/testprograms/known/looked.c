@@ -1,11 +1,15 @@
 // Until it is told to end, one function holds a lock for most of the time, and `look_up` waits for it in three threads. Which
 // lock, and what its holder does, an argument says: with `sleeps` and `computes`, `refresh` holds the mutex `cache` for 50 ms at
 // a time; with `chain` it waits meanwhile for the mutex `disk`, with which `compact` sleeps; with `writes` it sleeps with `table`, a
-// lock for readers and writers, which `look_up` wants to read.
+// lock for readers and writers, which `look_up` wants to read. With `by_hand` another thread waits for `cache` by the system
+// call itself, from a function of which nothing is known.
+#define _GNU_SOURCE
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,6 +77,23 @@ __attribute__((noinline)) static void look_up(void)
     }
 }
 
+// Whoever it was woken instead of is woken then.
+__attribute__((noinline)) static void await_by_hand(void)
+{
+    const int contended = 2;
+    syscall(SYS_futex, &cache, FUTEX_WAIT_PRIVATE, contended, NULL, NULL, 0);
+    syscall(SYS_futex, &cache, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void *by_hand(void *nothing)
+{
+    for (;;) {
+        await_by_hand();
+        usleep(500);
+    }
+    return nothing;
+}
+
 static void *refresher(void *nothing)
 {
     for (;;) {
@@ -107,6 +128,8 @@ int main(int argc, char **argv)
     pthread_create(&thread, NULL, refresher, NULL);
     if (is("chain"))
         pthread_create(&thread, NULL, compacter, NULL);
+    if (is("by_hand"))
+        pthread_create(&thread, NULL, by_hand, NULL);
     for (int i = 0; i < 3; i++)
         pthread_create(&thread, NULL, reader, NULL);
     puts("begun");

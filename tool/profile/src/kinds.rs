@@ -41,6 +41,15 @@ pub(crate) struct Class {
     pub(crate) whose: FutexOwner,
 }
 
+impl Class {
+    /// Of a stack with no row.
+    const UNKNOWN: Class = Class { meaning: WaitSubject::Lock(LockKind::Unknown), whose: FutexOwner::Object(0) };
+
+    pub(crate) fn is_unknown(&self) -> bool {
+        *self == Class::UNKNOWN
+    }
+}
+
 use FutexOwner::{Object, Process, Thread};
 use LockKind::{Mutex, RwLock};
 use WaitKind::{Barrier, Channel, Condition, Join, Once, Other, Park, Semaphore};
@@ -260,7 +269,7 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -
             (None, None) => break,
         }
     }
-    found.unwrap_or(Class { meaning: Lock(LockKind::Unknown), whose: Object(0) })
+    found.unwrap_or(Class::UNKNOWN)
 }
 
 /// The frame that waits, by its place in the stack: the first that is neither a row nor between. Where all are, as in

@@ -202,6 +202,16 @@ fn a_writer_of_a_lock_for_readers_and_writers_is_seen() {
     assert!(part(table, |cause| cause.state == State::Blocked && cause.stack.is_some()) > 0.8, "{:?}", table.causes);
 }
 
+/// A stack that ends before it tells what it waits for is no other lock's.
+#[test]
+fn a_wait_of_which_nothing_is_known_is_for_the_lock_at_its_address() {
+    let Some(profile) = looked("by_hand") else { return };
+    let cache = lock(&profile, "cache");
+    let by_hand =
+        |site: &&ondeck_profile::Site| profile.frames_of(site.stack).any(|frame| frame.function == "await_by_hand");
+    assert!(cache.waiters.iter().find(by_hand).is_some_and(|site| site.ns > 1e9), "{:?}", cache.waiters);
+}
+
 /// `ondeck top` of the same.
 #[test]
 fn top_looks_at_it_too() {

@@ -52,6 +52,8 @@ pub(super) struct Names<'a> {
     known: HashMap<(usize, u32), u32>,
     /// What sleepers have told that they wait for, by its address.
     pub(super) known_by_sleepers: HashMap<(usize, u64), Class>,
+    /// What other stacks have told of an address, for those that end before they tell it.
+    known_by_others: HashMap<(usize, u64), Class>,
     /// By the process.
     pub(super) stacks_of_sleepers: HashMap<u32, Sleepers>,
 }
@@ -64,6 +66,7 @@ impl<'a> Names<'a> {
             has_runtime,
             known: HashMap::new(),
             known_by_sleepers: HashMap::new(),
+            known_by_others: HashMap::new(),
             stacks_of_sleepers: HashMap::new(),
         }
     }
@@ -82,6 +85,7 @@ impl<'a> Names<'a> {
     }
 
     pub(super) fn group(&mut self, cells: &Cells) -> BTreeMap<Key, Group> {
+        self.know_by_others(cells);
         let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
         for ((image, address, stack), cell) in cells.iter() {
             let number = self.stack(*image, *stack);
@@ -91,6 +95,17 @@ impl<'a> Names<'a> {
             group.account.merge(cell, |waker| self.stack(*image, waker));
         }
         groups
+    }
+
+    /// Learns what each address is from the stacks that tell it.
+    fn know_by_others(&mut self, cells: &Cells) {
+        for ((image, address, stack), _) in cells.iter().filter(|((_, at, _), _)| ![FOLDED, JOINED].contains(at)) {
+            let number = self.stack(*image, *stack);
+            let class = kinds::classify(self.stacks.named(number));
+            if !class.is_unknown() && class.whose != FutexOwner::Thread {
+                self.known_by_others.insert((*image, *address), class);
+            }
+        }
     }
 
     /// What a wait is for: its address, of [`in_time`], and what it is. A second word of a lock counts as the first.
@@ -116,6 +131,9 @@ impl<'a> Names<'a> {
         let is_named = place.is_some_and(|at| self.stacks.frame(at).is_named);
         let class = symbol.and_then(|symbol| kinds::of_datum(&symbol)).unwrap_or_else(|| kinds::classify(frames));
         let class = match class {
+            _ if class.is_unknown() && self.known_by_others.contains_key(&(image, address)) => {
+                self.known_by_others[&(image, address)]
+            }
             _ if address == JOINED => Class { meaning: WaitSubject::Wait(WaitKind::Join), whose: FutexOwner::Thread },
             // A stripped program of Go's, say: its threads without work sleep like this, and seldom anybody for a lock.
             Class { meaning: WaitSubject::Lock(LockKind::Unknown), .. }
