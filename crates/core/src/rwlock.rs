@@ -212,7 +212,7 @@ impl<P: CoreCounters, T: Policy> RawOndeckRwLock<P, T> {
     /// Acquires the lock for reading. Waits while a writer has it or waits for it.
     ///
     /// # Panics
-    /// If 524,288 readers have the lock.
+    /// If 524,288 readers have the lock, or 131,071 wait for it.
     #[inline]
     pub fn read(&self) {
         self.enter(CLOSED);
@@ -574,7 +574,7 @@ const PAST: u64 = 0;
 
 #[cold]
 fn refuse_more() -> ! {
-    panic!("a reader-writer lock has {MOST_ACTIVE} readers, and can have no more");
+    panic!("a reader-writer lock has {MOST_ACTIVE} readers, or {MOST_WAITING} that wait, and can have no more");
 }
 
 /// More readers than there may be have left by the word while it was folded. Nobody unwinds out of this: it ends the process.

@@ -55,7 +55,7 @@ pub(crate) use unlocked::or_abort;
 /// # Panics
 /// A lock can have 524,288 readers at once. The next one panics, and the lock stays as it was. If readers count themselves by
 /// core, the next writer does that instead, from 655,361 on. The drop of a read guard may panic then, too, and that guard stays
-/// counted. Guards that you forget count too. A panic while a guard is alive releases the lock and does not poison it.
+/// counted, or end the process. Guards that you forget count too, and 131,071 readers may wait. A panic while a guard is alive releases the lock and does not poison it.
 ///
 /// # Example
 /// ```
@@ -111,7 +111,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Use [`read_recursive`](RwLock::read_recursive) there.
     ///
     /// # Panics
-    /// If the lock has 524,288 readers.
+    /// If the lock has 524,288 readers, or 131,071 wait for it.
     ///
     /// # Example
     /// ```

@@ -27,8 +27,8 @@
 //!   panics: who comes is not in then, and who leaves is in still. Who does not look at the word first, as nothing is noted
 //!   of the lock, sees in the answer that it has a counter, and notes that: the next one looks. So only
 //!   threads that are at it at the same time go on behind these limits. Who was counted by the word may leave by it without a look, as
-//!   that takes away what it has added: then the word is as if it had not come. So many can leave so while one thread folds that the
-//!   limits of the others no longer hold. The process ends before the word has none left.
+//!   that takes away what it has added: then the word is as if it had not come. More than 196,608 readers that came so and leave so
+//!   can make the limits of the others no longer hold. The process ends before the word has none left.
 //! - *The lock may go* once a reader has left: the last instruction of a sequence writes the table of counters, not the lock, and a
 //!   note is of an address.
 //!

@@ -119,7 +119,7 @@ impl State {
         self.has_counter() && (self.n_active() < LEAST || self.n_active() >= MOST_ACTIVE + FARTHEST)
     }
 
-    /// Whether a lock with a counter has hardly any left, which only a fold that cannot go on leads to.
+    /// Whether a lock with a counter has hardly any left, as so many that the word had counted have left by it since.
     pub(super) const fn is_used_up(self) -> bool {
         self.n_active() < FARTHEST / 2
     }

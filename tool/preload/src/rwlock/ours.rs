@@ -4,12 +4,14 @@
 //! A lock of the C library's default kind lets a reader in while writers wait, so writers may starve; and a thread that reads may
 //! read again. The second is kept, and the first is not: a thread that has any lock to read waits for no writer that only
 //! waits, and all others take turns. But a reader in may wait for one that comes, as for the mutex which that one has. So nobody waits
-//! for a writer that only waits for longer than [`PATIENCE_NS`]; a writer may starve beside readers that each read for so long. Of the
-//! kind that prefers writers, a thread that reads again may wait for ever, as there.
+//! for a writer that only waits for longer than [`PATIENCE_NS`]. A writer may starve beside readers that each read for so long, or
+//! have other locks to read. Of the kind that prefers writers, readers wait for writers as long as these do, and one that reads again
+//! for ever, as there.
 //!
 //! # Moved
 //! A lock at rest may be copied, moved and overwritten. It knows its place, so whoever touches it first at another one finds it free.
-//! What counted its readers by core belongs to the lock that it is a copy of, or is lost.
+//! What counted its readers by core belongs to the lock that it is a copy of, or is lost. *What is not noticed*: a copy that is put
+//! back at the place that it was made of, or 16 GB from there, after the lock was used. It may name a counter that another lock has by then.
 //!
 //! # Fork
 //! Who waits in the parent does not exist in the child: see `process`. Who has it, has it there too, if that thread has forked;
@@ -20,6 +22,7 @@ use crate::bytes::mutex::PreloadPolicy;
 use crate::platform::PreloadPlatform;
 use crate::time::Deadline;
 use crate::{Answer, process, thread};
+use core::cell::Cell;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use libc::{EBUSY, EDEADLK, ETIMEDOUT};
 use ondeck_core::{Platform as _, RawOndeckRwLock};
@@ -35,7 +38,7 @@ impl Rwlock {
     pub(super) fn ours(&self) -> Option<&Raw> {
         let is_shared = self.is_shared.load(Relaxed) != 0;
         let is_usual = self.generation.load(Acquire) == process::usual_generation(process::state());
-        if !is_shared && is_usual && self.place.load(Relaxed) == self.here() {
+        if !is_shared && is_usual && self.place.load(Acquire) == self.here() {
             return Some(&self.raw);
         }
         if is_shared { None } else { self.prepared() }
@@ -52,7 +55,10 @@ impl Rwlock {
         if self.generation.load(Acquire) != ours || self.is_moved() {
             self.revive(ours);
         }
-        self.place.store(self.here(), Relaxed);
+        // Of zeros, say. Readers of a recorded lock share the line.
+        if self.place.load(Relaxed) != self.here() {
+            self.place.store(self.here(), Relaxed);
+        }
         Some(&self.raw)
     }
 
@@ -69,26 +75,38 @@ impl Rwlock {
 
     /// The first touch in this process, or at this place.
     fn revive(&self, ours: u32) {
-        // One that was moved looks like that of another process.
-        let seen = |found: u32| if found == ours && self.is_moved() { !ours } else { found };
-        process::revive(
-            || seen(self.generation.load(Acquire)),
-            |from, to| {
-                let from = if from == !ours { ours } else { from };
-                self.generation.compare_exchange(from, to, AcqRel, Relaxed).is_ok()
-            },
-            || {
-                // pthread_process: clear
-                if self.is_moved() {
-                    // SAFETY: of the threads of this process, none uses it before this is over.
-                    unsafe { self.raw.forget_all() };
-                } else {
-                    // SAFETY: as above.
-                    unsafe { self.raw.forget_who_waits() };
-                }
-                self.place.store(self.here(), Release);
-            },
-        );
+        self.revive_seen(ours, || ());
+    }
+
+    /// The same. `look_is_over` is called after each look: others may do anything meanwhile.
+    fn revive_seen(&self, ours: u32, look_is_over: impl Fn()) {
+        // One that was moved has our number. It looks like another's until the mark is there.
+        let (moved, has_ours) = (!ours, Cell::new(false));
+        let look = || {
+            let found = self.generation.load(Acquire);
+            has_ours.set(found == ours && self.is_moved());
+            look_is_over();
+            if has_ours.get() { moved } else { found }
+        };
+        let exchange = |from, to| {
+            let from = if from == moved && has_ours.get() { ours } else { from };
+            self.generation.compare_exchange(from, to, AcqRel, Relaxed).is_ok()
+        };
+        process::revive(look, exchange, || {
+            // pthread_process: clear
+            if self.is_moved() {
+                self.writer.store(0, Relaxed);
+                // SAFETY: of the threads of this process, none uses it before this is over.
+                unsafe { self.raw.forget_all() };
+            } else if has_ours.get() {
+                // Another thread has done it since the look, and the lock is in use.
+                return;
+            } else {
+                // SAFETY: as above.
+                unsafe { self.raw.forget_who_waits() };
+            }
+            self.place.store(self.here(), Release);
+        });
     }
 
     /// Made just now, of zeros: nothing has to be forgotten.
@@ -159,7 +177,8 @@ impl Rwlock {
         let is_in = deadline.keep(|until_ns| match () {
             () if goes_first => self.raw.read_recursive_until(until_ns),
             () if is_in_turn => self.raw.read_until(until_ns),
-            () => self.raw.read_until(until_ns.min(patient_until_ns)) || self.raw.read_recursive_until(until_ns),
+            () if until_ns <= patient_until_ns => self.raw.read_until(until_ns),
+            () => self.raw.read_until(patient_until_ns) || self.raw.read_recursive_until(until_ns),
         });
         if !is_in {
             return ETIMEDOUT;
@@ -211,5 +230,68 @@ impl Rwlock {
             unsafe { self.raw.release_read() };
         }
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nobody has it.
+    fn lock() -> Rwlock {
+        // SAFETY: a lock of zeros is a free one, as the C library's initialiser has it.
+        unsafe { core::mem::zeroed() }
+    }
+
+    /// A deadline before that is a deadline: else those that have short ones keep writers out together.
+    #[test]
+    fn a_reader_passes_a_writer_after_its_patience_only() {
+        let (lock, until_ns) = (lock(), |ns: i64| {
+            let (clock, now) = (libc::CLOCK_MONOTONIC, PreloadPlatform::now_ns() as i64 + ns);
+            Deadline { clock, at: libc::timespec { tv_sec: now / 1_000_000_000, tv_nsec: now % 1_000_000_000 } }
+        });
+        lock.raw.read();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let is_in = lock.raw.write_until(PreloadPlatform::now_ns() + 50 * PATIENCE_NS);
+                // SAFETY: acquired above.
+                is_in.then(|| unsafe { lock.raw.release_write() });
+            });
+            while lock.try_read() == 0 {
+                assert_eq!(lock.unlock(), 0);
+                std::thread::yield_now();
+            }
+            let answers = [-1, 20_000_000, 20 * PATIENCE_NS as i64].map(|ns| lock.read_until(until_ns(ns)));
+            // SAFETY: acquired above.
+            unsafe { lock.raw.release_read() };
+            assert_eq!(answers, [ETIMEDOUT, ETIMEDOUT, 0]);
+            assert_eq!(lock.unlock(), 0);
+        });
+    }
+
+    /// Two threads find a copy. The second one is held up until the first is done and others use the lock.
+    #[test]
+    fn who_finds_a_copy_late_changes_nothing() {
+        let lock = lock();
+        let ours = process::generation_of(process::state());
+        lock.generation.store(ours, Relaxed);
+        lock.place.store(lock.here() ^ 8, Relaxed);
+        let is_first = Cell::new(true);
+        std::thread::scope(|scope| {
+            lock.revive_seen(ours, || {
+                if !is_first.replace(false) {
+                    return;
+                }
+                lock.revive(ours);
+                lock.raw.read();
+                // Does not wait for ever for who forgets it.
+                scope.spawn(|| lock.raw.write_until(PreloadPlatform::now_ns() + 500_000_000));
+                while !lock.raw.is_contended() {
+                    std::thread::yield_now();
+                }
+            });
+            let is_waited_for = lock.raw.is_contended();
+            assert!(is_waited_for && lock.generation.load(Relaxed) == ours && !lock.is_moved());
+        });
     }
 }

@@ -12,8 +12,9 @@
 //! sums go over all rows below that.
 //!
 //! *There is one table in a process*, at an address that is always the same, however many copies of this code there are: a lock may
-//! be used by two, as a program and its plugin. Who finds something else at that address has no counters. Nor
-//! does a lock then come to have one.
+//! be used by two, as a program and its plugin. Where something else is at that address there are no counters. A copy that may not
+//! count, as it has no area of threads or came after a filter, gives no lock a counter. But it adds up, ends and gives back those of
+//! locks that another copy's threads use, and expels or ends all counting: so its writers miss no reader.
 //!
 //! # Where membarrier comes to be refused
 //! [`forgo`] takes all rows away: from then on no sequence counts, and an expulsion is not needed any more. A filter that nobody has
@@ -89,6 +90,12 @@ fn part(row: usize, counter: usize) -> &'static AtomicU64 {
     unsafe { &*ptr::with_exposed_provenance::<AtomicU64>(place) }
 }
 
+/// The table, if this process has one, be it that only another copy of this code may count.
+fn table() -> Option<&'static Head> {
+    let is_there = || kernel::can_read(AT as u64) && head().magic.load(Acquire) == MAGIC;
+    (ATTACHED.load(Acquire) == MAY || is_there()).then(head)
+}
+
 /// The table, if this copy of the code may count.
 #[inline]
 fn attached() -> Option<&'static Head> {
@@ -126,8 +133,10 @@ fn attach() -> bool {
         Err(libc::EEXIST) if kernel::can_read(AT as u64) => magic() == MAGIC,
         Err(_) => false,
     };
-    ATTACHED.store(if is_there { MAY } else { MAY_NOT }, Release);
-    is_there
+    // Two threads may be here, and one may have waited for the magic in vain.
+    let decided = if is_there { MAY } else { MAY_NOT };
+    let before = ATTACHED.fetch_update(AcqRel, Acquire, |now| (is_there || now == 0).then_some(decided));
+    is_there || before == Err(MAY)
 }
 
 /// What is where a table has its magic. Another thread, or copy of this code, may be about to write it.
@@ -202,7 +211,7 @@ pub(in super::super::super) fn is_noted(word: *const AtomicU64) -> bool {
 pub(in super::super::super) fn note(word: *const AtomicU64, is_spread: bool) {
     let (note, now) = (note_of(word), is_spread.into());
     // What is noted is looked for in the table. The word may come from another process.
-    if note.load(Relaxed) != now && (!is_spread || attached().is_some()) {
+    if note.load(Relaxed) != now && (!is_spread || table().is_some()) {
         note.store(now, Relaxed);
     }
 }
@@ -224,7 +233,7 @@ pub(in super::super::super) fn take() -> Option<NonZeroU32> {
 /// As `CoreCounters::give_counter`.
 pub(in super::super::super) unsafe fn give(counter: u32) {
     let at = counter as usize;
-    let Some(head) = attached() else { return };
+    let Some(head) = table() else { return };
     for row in 0..head.seen.load(Acquire) as usize {
         // What is zero need not be taken away from its core.
         if part(row, at).load(Relaxed) != 0 {
@@ -236,14 +245,14 @@ pub(in super::super::super) unsafe fn give(counter: u32) {
 
 /// As `CoreCounters::counted`.
 pub(in super::super::super) fn counted(counter: u32) -> Counted {
-    let rows = 0..attached().map_or(0, |head| head.seen.load(Acquire)) as usize;
+    let rows = 0..table().map_or(0, |head| head.seen.load(Acquire)) as usize;
     let parts = rows.map(|row| part(row, counter as usize).load(Acquire));
     Counted::of(parts.fold(0, u64::wrapping_add))
 }
 
 /// As `CoreCounters::expel_counts`.
 pub(in super::super::super) fn expel() {
-    let Some(head) = attached() else { return };
+    let Some(head) = table() else { return };
     if head.rows.load(Acquire) == 0 || !super::expel() {
         end_counting(|| false);
     }
@@ -251,7 +260,7 @@ pub(in super::super::super) fn expel() {
 
 /// From here on nobody counts, where anybody has.
 pub(super) fn forgo() {
-    if ATTACHED.load(Acquire) == MAY {
+    if table().is_some() {
         end_counting(|| membarrier(EXPEL));
     }
 }
@@ -478,6 +487,34 @@ mod tests {
             ATTACHED.store(0, Relaxed);
             let (other, _) = self::word().unwrap();
             assert!(counter != other && (0..1000).any(|_| try_count(&word, 1)));
+        });
+    }
+
+    /// As another copy of this code, which has no area of threads, or may not ask for expulsions.
+    #[test]
+    fn who_may_not_count_misses_no_reader() {
+        in_its_own_process("who_may_not_count_misses_no_reader", || {
+            let lock = crate::RawOndeckRwLock::<crate::Hardware>::new();
+            if !lock.spread() {
+                return;
+            }
+            let is_counted = || (1..N_COUNTERS as u32).any(|counter| counted(counter).readers == 1);
+            // The first may find that its core has no row.
+            let is_in = (0..1000).any(|_| {
+                is_sampled(1);
+                lock.read();
+                // SAFETY: acquired above.
+                is_counted() || (unsafe { lock.release_read() }, false).1
+            });
+            assert!(is_in);
+            ATTACHED.store(MAY_NOT, Relaxed);
+            OFFSET.store(0, Relaxed);
+            super::super::LAST_EXPULSION.store(super::super::NEVER_AGAIN, Relaxed);
+            assert!(!lock.try_write(), "a reader is in");
+            assert!(!lock.try_write() && take().is_none());
+            // SAFETY: it is in since.
+            unsafe { lock.release_read() };
+            assert!(lock.try_write());
         });
     }
 
