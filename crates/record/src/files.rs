@@ -19,8 +19,9 @@ use ondeck_core::kernel;
 /// How the parts of a file of so many bytes lie in it. `order` is 1 if it is to have room for nestings, or 0.
 /// `read` takes no part for one that is larger.
 pub(crate) fn lay_out(header: &mut Header, length: u64, order: u64) {
-    // A part, and no less than small files need: a program may have thousands of threads that wait.
-    const LEAST_WAITERS: u64 = 1024 * size_of::<Waiter>() as u64;
+    // A part, and no less than small files need: a program may have thousands of threads that wait. A reader has them all in memory.
+    const LEAST_WAITERS: u64 = 1 << 10;
+    const MOST_WAITERS: u64 = 1 << 16;
     let mut at = (size_of::<Header>() as u64).next_multiple_of(PAGE as u64);
     let mut part = |bytes: u64, size: usize| {
         let part = Part { start: at, room: bytes / size as u64 };
@@ -32,7 +33,8 @@ pub(crate) fn lay_out(header: &mut Header, length: u64, order: u64) {
     header.index = part(length / 32, size_of::<u32>());
     header.stacks = part(length / 4, size_of::<u64>());
     header.names = part((names::MOST * size_of::<Name>()) as u64, size_of::<Name>());
-    header.waiters = part((length / 64).max(LEAST_WAITERS), size_of::<Waiter>());
+    let waiter = size_of::<Waiter>() as u64;
+    header.waiters = part((length / 64).clamp(LEAST_WAITERS * waiter, MOST_WAITERS * waiter), size_of::<Waiter>());
     header.named = part((length / 128).min((names::MOST_NAMED * 8) as u64), 8);
     header.nestings = part(order * length / 32, size_of::<Nesting>());
     let left = length - at;

@@ -5,8 +5,9 @@
 //! back by writing a thread of 0. `since` is another one for each wait of a thread: a reader that finds the same slot twice knows that
 //! this wait was in progress all the time between.
 //!
-//! A thread goes for the slot that it had before, so the slots of few threads are the first few. If none near it is
-//! free, nobody sees the wait from outside, which is counted; its sample is recorded as ever. A thread that leaves a wait for something that is
+//! A thread goes for the slot that it had before, and one that waits for the first time for one of the first [`NEAR`]: a reader reads
+//! all up to the last that was ever taken, again and again. Only if none is free there, it takes one further on. If that fails, too,
+//! nobody sees the wait from outside, which is counted; its sample is recorded as ever. A thread that leaves a wait for something that is
 //! no lock without an end, as by `pthread_cancel`, keeps its slot: the newest slot of a thread is the one that counts.
 
 use super::Recording;
@@ -21,6 +22,8 @@ use core::sync::atomic::{
 pub(crate) const NOWHERE: u32 = 0;
 /// The next thread that waits for the first time begins to look here.
 static NEXT: AtomicU32 = AtomicU32::new(0);
+/// Room enough for most programs, and soon read.
+const NEAR: u32 = 1024;
 
 /// What a thread begins to wait for.
 #[derive(Clone, Copy)]
@@ -33,34 +36,39 @@ pub(crate) struct WaitTarget {
 
 /// The calling thread waits since `since`. Its slot, counted from 1; [`NOWHERE`] if none is free near by.
 pub(crate) fn enter(recording: &Recording, what: WaitTarget, since: u64) -> u32 {
-    /// Further than that, the table is as good as full.
-    const FARTHEST: u64 = 32;
-    let room = recording.waiters.room;
-    let first = match own().slot.get() {
-        NOWHERE => NEXT.fetch_add(1, Relaxed),
+    let near = match own().slot.get() {
+        NOWHERE => NEXT.fetch_add(1, Relaxed) % NEAR,
         slot => slot - 1,
     };
-    for step in 0..FARTHEST.min(room) {
-        let index = (u64::from(first) + step) % room;
-        let Some(slot) = recording.entry::<Waiter>(recording.waiters, index) else { return NOWHERE };
-        if slot.thread.load(Relaxed) != 0 || slot.thread.compare_exchange(0, Waiter::TAKEN, Acquire, Relaxed).is_err() {
-            continue;
-        }
-        slot.lock.store(what.lock, Relaxed);
-        slot.kind.store(what.kind, Relaxed);
-        slot.stack.store(NONE, Relaxed);
-        slot.address.store(what.address, Relaxed);
-        slot.since.store(since, Relaxed);
-        slot.thread.store(thread::id(recording.pid), Release);
-        let number = index as u32 + 1;
-        own().slot.set(number);
-        if recording.most_waiters.load(Relaxed) < number {
-            recording.most_waiters.fetch_max(number, Relaxed);
-        }
-        return number;
+    let taken = take(recording, near).or_else(|| take(recording, NEXT.fetch_add(1, Relaxed)));
+    let Some((number, slot)) = taken else {
+        recording.count_dropped(&recording.dropped_waiters);
+        return NOWHERE;
+    };
+    slot.lock.store(what.lock, Relaxed);
+    slot.kind.store(what.kind, Relaxed);
+    slot.stack.store(NONE, Relaxed);
+    slot.address.store(what.address, Relaxed);
+    slot.since.store(since, Relaxed);
+    slot.thread.store(thread::id(recording.pid), Release);
+    own().slot.set(number);
+    if recording.most_waiters.load(Relaxed) < number {
+        recording.most_waiters.fetch_max(number, Relaxed);
     }
-    recording.count_dropped(&recording.dropped_waiters);
-    NOWHERE
+    number
+}
+
+/// A free slot from that one on, and its number.
+fn take(recording: &Recording, first: u32) -> Option<(u32, &Waiter)> {
+    /// Further than that, this part of the table is as good as full.
+    const FARTHEST: u64 = 32;
+    let room = recording.waiters.room;
+    (0..FARTHEST.min(room)).map(|step| (u64::from(first) + step) % room).find_map(|index| {
+        let slot = recording.entry::<Waiter>(recording.waiters, index)?;
+        let is_ours =
+            slot.thread.load(Relaxed) == 0 && slot.thread.compare_exchange(0, Waiter::TAKEN, Acquire, Relaxed).is_ok();
+        is_ours.then_some((index as u32 + 1, slot))
+    })
 }
 
 /// The stack of a wait that goes on.
@@ -111,6 +119,27 @@ mod tests {
         assert_eq!((slot.since.load(Relaxed), slot.lock.load(Relaxed), slot.stack.load(Relaxed)), (10, 7, 0));
         tell_stack(recording, 2, 5);
         assert_eq!(slot.stack.load(Relaxed), 5);
+    }
+
+    #[test]
+    fn threads_that_wait_one_after_another_have_few_slots() {
+        let _alone = alone();
+        let recording = with_room_for_waiters(2 * u64::from(NEAR));
+        for since in 0..4 * u64::from(NEAR) {
+            own().slot.set(NOWHERE);
+            leave(recording, enter(recording, WHAT, since));
+        }
+        let most = recording.most_waiters.load(Relaxed);
+        assert_eq!(most, NEAR);
+        // More than that at once have slots, too.
+        let slots: std::collections::HashSet<u32> = (0..NEAR + NEAR / 2)
+            .map(|since| {
+                own().slot.set(NOWHERE);
+                enter(recording, WHAT, since.into())
+            })
+            .collect();
+        assert!(slots.len() == (NEAR + NEAR / 2) as usize && !slots.contains(&NOWHERE), "{}", slots.len());
+        own().slot.set(NOWHERE);
     }
 
     /// A reader sees a slot filled, whichever thread has it.

@@ -392,14 +392,22 @@ mod tests {
         give_back(counter);
     }
 
+    /// If there is such a core.
+    fn stay_on_core(core: usize) {
+        let mask = [1_u64 << core];
+        // SAFETY: a mask of that length.
+        unsafe { libc::sched_setaffinity(0, 8, mask.as_ptr().cast()) };
+    }
+
     #[test]
     fn what_all_have_counted_adds_up() {
         const N: u64 = 100_000;
         let Some((counter, word)) = word() else { return };
-        let counts = |amount| while !try_count(&word, amount) {};
+        let counts = &|amount| while !try_count(&word, amount) {};
         std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
+            for at in 0..8 {
+                scope.spawn(move || {
+                    stay_on_core(at % 2);
                     (0..N).for_each(|_| counts(Counted::ENTER));
                     (1..N).for_each(|_| counts(Counted::LEAVE));
                 });
@@ -511,7 +519,11 @@ mod tests {
             OFFSET.store(0, Relaxed);
             super::super::LAST_EXPULSION.store(super::super::NEVER_AGAIN, Relaxed);
             assert!(!lock.try_write(), "a reader is in");
+            assert_eq!(head().rows.load(Relaxed), 0, "nobody counts after an expulsion that is refused");
             assert!(!lock.try_write() && take().is_none());
+            let word = AtomicU64::new(0);
+            note(word.as_ptr().cast(), true);
+            assert!(is_noted(word.as_ptr().cast()));
             // SAFETY: it is in since.
             unsafe { lock.release_read() };
             assert!(lock.try_write());
