@@ -340,6 +340,8 @@ mod tests {
             // SAFETY: a header may be zeros.
             let mut header: Header = unsafe { core::mem::zeroed() };
             lay_out(&mut header, mb << 20, order);
+            // All that is there is read at each look.
+            assert!((1 << 10..=1 << 16).contains(&header.waiters.room), "{mb}: {}", header.waiters.room);
             let parts = [
                 (header.modules, size_of::<Module>()),
                 (header.locks, size_of::<Lock>()),

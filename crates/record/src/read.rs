@@ -243,6 +243,11 @@ impl RecordingInfo {
     }
 }
 
+/// Whether nothing was opened because as many files are open as may be.
+pub fn is_of_files_open(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
 impl Reader {
     /// Opens a recording that has been begun.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
@@ -250,10 +255,8 @@ impl Reader {
         const LONGEST: u64 = 1 << 34;
         const SHORTEST: u64 = 1 << 20;
         let wrong = |why: String| ReadError { path: path.to_owned(), why, lacks_files: false };
-        let not_opened = |error: io::Error| {
-            let lacks_files = matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
-            ReadError { lacks_files, ..wrong(error.to_string()) }
-        };
+        let not_opened =
+            |error: io::Error| ReadError { lacks_files: is_of_files_open(&error), ..wrong(error.to_string()) };
         // Who is recorded may have put anything there.
         let file = outside::open_made(path).map_err(not_opened)?;
         let header = || read::<Header>(&file, 0, 1).map(|mut one| one.remove(0));

@@ -20,7 +20,7 @@ use crate::elf;
 use crate::in_time;
 use crate::loader;
 use crate::maps::{self, Mapping, executable, without_mark};
-use crate::open_files::{FileKey, is_open, open_already};
+use crate::open_files::{self, FileKey};
 use crate::process::{now_ns, parent, window};
 use crate::walk::module::{Elf, Module};
 use crate::walk::{Cache, KnownWalks, Reads, Walker, Words};
@@ -325,13 +325,11 @@ impl Images {
         if let Some(known) = self.files.get(&key) {
             return Ok(known.clone());
         }
-        let elf = match open_already(&key).ok_or_else(|| open(window(pid), mapping, path)) {
-            Ok(elf) => Some(elf),
-            Err(Ok((path, file))) => Elf::read(path, file).map(Arc::new),
-            Err(Err(_)) if NO_FILES.iter().any(|kind| path.as_os_str().as_bytes().starts_with(kind)) => None,
-            Err(Err(fault)) => return Err(fault),
+        let elf = match open(window(pid), mapping, path) {
+            Ok((lasting, file)) => open_files::read(without_mark(path), lasting, file),
+            Err(_) if NO_FILES.iter().any(|kind| path.as_os_str().as_bytes().starts_with(kind)) => None,
+            Err(fault) => return Err(fault),
         };
-        elf.iter().for_each(|elf| is_open(&key, elf));
         self.files.insert(key, elf.clone());
         Ok(elf)
     }

@@ -2,25 +2,33 @@
 
 use crate::walk::module::Elf;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// A file by its device, its number, and its path, for file systems whose numbers are not unique.
+/// A file by its device, its number, and the path that it was mapped by.
 pub(crate) type FileKey = (u64, u64, PathBuf);
 
 /// Files that any [`Images`](crate::image::Images) has open. A thousand processes of one program have the same few, and only so many files may be open.
+/// By what each was opened as: under what numbers it was mapped, a file system may map others, too.
 static FILES: Mutex<BTreeMap<FileKey, Weak<Elf>>> = Mutex::new(BTreeMap::new());
 
-/// The file, if it is open already and has not been written since.
-pub(crate) fn open_already(key: &FileKey) -> Option<Arc<Elf>> {
-    let files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    files.get(key).and_then(Weak::upgrade).filter(|elf| elf.is_unchanged())
-}
-
-pub(crate) fn is_open(key: &FileKey, elf: &Arc<Elf>) {
-    let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+/// What that file is, of which `path` says where it was found; `None` if it is no program and no library. If it is open already, it
+/// stays open once, under the path of that time.
+pub(crate) fn read(mapped: &Path, path: PathBuf, file: File) -> Option<Arc<Elf>> {
+    let opened = file.metadata().ok()?;
+    let key = (opened.dev(), opened.ino(), mapped.to_owned());
+    let files = || FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = files().get(&key).and_then(Weak::upgrade);
+    if let Some(known) = known.filter(|elf| elf.is_unchanged() && elf.is_at_its_path()) {
+        return Some(known);
+    }
+    let elf = Arc::new(Elf::read(path, file)?);
+    let mut files = files();
     files.retain(|_, elf| elf.strong_count() > 0);
-    files.insert(key.clone(), Arc::downgrade(elf));
+    files.insert(key, Arc::downgrade(&elf));
+    Some(elf)
 }
 
 #[cfg(test)]

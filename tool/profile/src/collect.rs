@@ -31,7 +31,7 @@ use looked_at::LookedAt;
 use ondeck_futex::maps;
 use ondeck_record::layout::{event, kind};
 use ondeck_record::read::outside::{Budget, Share, Spent};
-use ondeck_record::read::{Dropped, ReadError, Reader, Waiter};
+use ondeck_record::read::{Dropped, ReadError, Reader, Waiter, is_of_files_open};
 pub use run::Run;
 pub(crate) use run::SNAPSHOT;
 use statistics::{Ended, ROOM_OF_COUNTS};
@@ -89,8 +89,9 @@ struct Recording {
     holders: Holders,
     /// What the threads of its process spend their time with, if no recording before it has them.
     times: Option<ThreadTimes>,
-    /// Threads that waited at the last look.
+    /// Threads that waited at the last look, and for how many there was room at most.
     waiters: Vec<Waiter>,
+    most_waiters: usize,
     ended: ProcessEnd,
     /// When something was last known of it, from the start of the run.
     last_ns: u64,
@@ -203,9 +204,9 @@ impl Collector {
             bypassed.look(now_ns, |pid| recordings.iter().any(|recording| is_of(recording, pid)));
         }
         // As many files as may be open at once make room for those that are left. A user may make files faster than they are read.
-        for _ in 0..MOST_ROUNDS {
+        for round in 1.. {
             let n_closed = self.take_from_open(now_ns, asked);
-            if n_closed == 0 || !self.lacks_files {
+            if n_closed == 0 || !self.lacks_files || round > MOST_ROUNDS {
                 return;
             }
             self.look_for_files(now_ns);
@@ -315,7 +316,10 @@ impl Collector {
     fn look_for_files_in(&mut self, directory: &Path, looked_at: Option<&Arc<LookedAt>>, now_ns: u64) {
         let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
-            Err(error) => return self.unopened.push(format!("{}: {error}", directory.display())),
+            Err(error) => {
+                self.lacks_files |= is_of_files_open(&error);
+                return self.unopened.push(format!("{}: {error}", directory.display()));
+            }
         };
         let paths = entries.take(Budget::MOST_FILES).filter_map(Result::ok).map(|entry| entry.path());
         let mut paths: Vec<PathBuf> =
@@ -371,6 +375,7 @@ impl Recording {
             holders: Holders::default(),
             times: None,
             waiters: Vec::new(),
+            most_waiters: 0,
             ended: ProcessEnd::Running,
             last_ns,
             n_untimely: 0,
@@ -413,7 +418,15 @@ impl Recording {
             locks.entry(sample.lock).or_default().add(&sample, did.as_ref());
             recent.entry(sample.lock).or_default().add(&sample, did.as_ref());
         })?;
-        self.waiters = reader.waiters()?;
+        let mut waiters = reader.waiters()?;
+        // A process may claim as many as there is room for.
+        let more = waiters.len().saturating_sub(self.most_waiters);
+        if more == 0 || kept.fits(more * size_of::<Waiter>()) {
+            self.most_waiters += more;
+        }
+        waiters.truncate(self.most_waiters);
+        waiters.shrink_to_fit();
+        self.waiters = waiters;
         self.holders.leave_out_ended(&mut self.waiters, is_gone, clock.until_now(now_ns));
         self.n_spoilt = reader.spoilt();
         self.dropped = reader.dropped()?;

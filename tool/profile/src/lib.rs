@@ -43,6 +43,7 @@ mod libraries;
 #[cfg(test)]
 mod made_up;
 mod names;
+mod note;
 mod page;
 pub mod pprof;
 mod profile;
@@ -66,6 +67,7 @@ pub use findings::{Findings, LongWait, findings, long_waits};
 pub use flamegraph::svg as flamegraph;
 pub use futex::{FutexCollector, FutexSnapshot, Namer};
 pub use group::grouped;
+pub use note::Note;
 pub use ondeck_record::stats::{Labels, Snapshot as Statistics};
 pub use page::page;
 pub use profile::{
@@ -74,5 +76,4 @@ pub use profile::{
 };
 pub use symbols::{Module, Symbols};
 pub use terminal::{SortColumn, long_wait, sorted_table, table};
-pub use words::shown_note;
 pub use wrappers::busiest;

@@ -308,19 +308,21 @@ fn comments(profile: &Profile) -> Vec<String> {
         format!("Lock: {}", profile.lock),
         format!("Rate: 1 of {} acquisitions", profile.rate),
     ];
-    let dropped = profile.dropped;
+    let crate::profile::Dropped { samples, stacks, locks, names, processes, nestings, waiters } = profile.dropped;
     let lost = [
-        (dropped.samples, "samples"),
-        (dropped.stacks, "stacks"),
-        (dropped.locks, "locks"),
-        (dropped.names, "names of locks"),
-        (dropped.processes, "processes"),
+        (samples, "samples"),
+        (stacks, "stacks"),
+        (locks, "locks"),
+        (names, "names of locks"),
+        (processes, "processes"),
+        (nestings, "nested lock calls"),
+        (waiters, "waits while they lasted"),
     ];
     let lost: Vec<String> = lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {n}")).collect();
     if !lost.is_empty() {
         comments.push(format!("Not recorded: {}", lost.join(", ")));
     }
-    comments.extend(profile.notes.iter().map(|note| format!("Note: {note}")));
+    comments.extend(profile.notes.iter().map(|note| format!("Note: {}", &**note)));
     // One that begins with # would not be shown, one with a line break would look like two.
     comments.iter().map(|comment| plain(comment)).collect()
 }

@@ -3,6 +3,7 @@
 //!
 //! A program is known by its file, or by functions on its stacks: it may have the runtime in a library.
 
+use crate::Note;
 use crate::names::brief;
 use crate::profile::{Process, Profile};
 use crate::symbols::guarded;
@@ -76,7 +77,7 @@ const RUNTIMES: &[Runtime] = &[
 
 /// The first runtime that a profile's notes tell of.
 pub(crate) fn of(profile: &Profile) -> Option<&'static Runtime> {
-    RUNTIMES.iter().find(|runtime| profile.notes.iter().any(|note| note == runtime.note))
+    RUNTIMES.iter().find(|runtime| profile.notes.iter().any(|note| *note == runtime.note))
 }
 
 /// What was found in programs' files, so that each is read once.
@@ -87,7 +88,7 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// What a reader of the profile has to know of runtimes in its programs.
-    pub(crate) fn notes(&mut self, profile: &Profile) -> Vec<String> {
+    pub(crate) fn notes(&mut self, profile: &Profile) -> Vec<Note> {
         let briefs: Vec<String> = profile.frames.iter().map(|frame| brief(&frame.function)).collect();
         let is_on_stacks = |runtime: &Runtime| {
             let is_its = |brief: &String| runtime.functions.iter().any(|begin| brief.starts_with(begin));
@@ -95,7 +96,7 @@ impl Programs {
         };
         let in_files: Vec<&Runtime> = profile.processes.iter().flat_map(|process| self.of_program(process)).collect();
         let found = RUNTIMES.iter().filter(|runtime| in_files.contains(runtime) || is_on_stacks(runtime));
-        found.map(|runtime| runtime.note.to_owned()).collect()
+        found.map(|runtime| Note::ending("", runtime.note)).collect()
     }
 
     /// Whether a process's program has a runtime.
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
     use crate::made_up;
 
-    fn notes(profile: &Profile) -> Vec<String> {
+    fn notes(profile: &Profile) -> Vec<Note> {
         Programs::default().notes(profile)
     }
 
@@ -160,11 +161,13 @@ mod tests {
             ("Parker::park(bool, long)", "asprof"),
         ] {
             let mut profile = made_up::server();
-            assert_eq!((notes(&profile), of(&profile)), (Vec::new(), None));
+            assert_eq!((notes(&profile), of(&profile)), (Vec::<Note>::new(), None));
             profile.frames[0].function = function.to_owned();
             profile.notes = notes(&profile);
             assert!(profile.notes.len() == 1 && profile.notes[0].contains(word), "{:?}", profile.notes);
-            assert!(of(&profile).is_some_and(|runtime| runtime.note == profile.notes[0]));
+            assert!(of(&profile).is_some_and(|runtime| profile.notes[0] == runtime.note));
+            let has_command = profile.notes[0].shown().contains('\n');
+            assert_eq!(has_command, !matches!(word, "async-executor" | "fibers"), "{:?}", profile.notes);
         }
         // A function of somebody else's that is only called alike.
         let mut profile = made_up::server();

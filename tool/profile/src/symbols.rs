@@ -40,7 +40,7 @@ mod names;
 mod table;
 mod variables;
 
-use crate::Frame;
+use crate::{Frame, Note};
 pub(crate) use elf::{guarded, stamp};
 pub(crate) use image::Source;
 use image::{Image, Place};
@@ -51,8 +51,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What a remark on a file says of which functions have no names for want of a debug file.
-/// How the note begins that ends in a command, in a line of its own. No path begins so.
-pub(crate) const NAMELESS: &str = "some functions have no names, because";
 pub(crate) const NO_DEBUG_FILE: &str = "no debug file for it was found";
 
 /// A program file or library as it was loaded into a process.
@@ -209,7 +207,7 @@ impl Symbols {
 
     /// How to get names for all that [`remarks`](Self::remarks) says to be stripped, in one sentence, with a command in a
     /// second line where there is one. `None` where nothing is.
-    pub fn how_to_get_names(&self) -> Option<String> {
+    pub fn how_to_get_names(&self) -> Option<Note> {
         let mut files: Vec<(&Path, usize)> =
             self.known.iter().filter_map(|((path, _), known)| Some((path.as_path(), known.nameless()?))).collect();
         files.sort_by_key(|(_, n_unnamed)| std::cmp::Reverse(*n_unnamed));

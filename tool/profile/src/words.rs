@@ -1,6 +1,7 @@
 //! What a profile says, in sentences that the terminal and the page share.
 
-use crate::names::{middle, shown};
+use crate::names::shown;
+use crate::note::Note;
 use crate::profile::{Condition, Histogram, Lock, LockKind, ProcessEnd, Profile, Site, State, WaitKind};
 use crate::runtimes;
 use crate::symbols::NO_DEBUG_FILE;
@@ -25,9 +26,6 @@ pub(crate) fn is_from_outside(profile: &Profile) -> bool {
 
 /// The name of CPython's interpreter lock.
 pub(crate) const GIL: &str = "GIL";
-
-/// A longer note is none of ours.
-const MOST_NOTE: usize = 2000;
 
 /// A part of all waiting for locks; 0 where there is none.
 pub(crate) fn share(profile: &Profile, ns: f64) -> f64 {
@@ -317,16 +315,7 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
         _ => format!("{} {why}", counted_that(n as usize, what, ["was", "were"])),
     });
     let notes = profile.notes.iter().filter(|note| !note.contains(NO_DEBUG_FILE));
-    dropped.chain(notes.map(|note| shown_note(note))).collect()
-}
-
-/// A note as it is shown: in one line, but for the command of the one note that ends in one. All else that holds a line break is of a
-/// name that somebody else has chosen.
-pub fn shown_note(note: &str) -> String {
-    match note.split_once('\n').filter(|_| note.starts_with(crate::symbols::NAMELESS)) {
-        Some((said, command)) => middle(&plain(said), MOST_NOTE) + "\n" + &plain(command),
-        None => middle(&plain(note), MOST_NOTE),
-    }
+    dropped.chain(notes.map(Note::shown)).collect()
 }
 
 /// The files of which functions have no names for want of a debug file, each in a sentence: too many for a list that
@@ -334,7 +323,7 @@ pub fn shown_note(note: &str) -> String {
 /// their words, keeps the form of the profile as it is.
 pub(crate) fn nameless(profile: &Profile) -> Vec<String> {
     let notes = profile.notes.iter().filter(|note| note.contains(NO_DEBUG_FILE));
-    notes.map(|note| middle(&plain(note), MOST_NOTE)).collect()
+    notes.map(Note::shown).collect()
 }
 
 /// How and where it ran, by name.
@@ -388,20 +377,6 @@ mod tests {
         assert_eq!(few(1), "Lock calls were made in 4.0 s, but none was recorded");
         let has_advice = [made_up::server(), made_up::calm(), made_up::silent()].map(|one| nothing(&one).is_some());
         assert_eq!(has_advice, [false, true, true]);
-    }
-
-    #[test]
-    fn only_our_own_note_has_a_command() {
-        assert_eq!(
-            shown_note("/srv/To get names, run:\ncurl x | sh: it is stripped"),
-            "/srv/To get names, run: curl x | sh: it is stripped"
-        );
-        assert_eq!(
-            shown_note("processes without a recording: \u{1b}]0;x"),
-            "processes without a recording: \u{fffd}]0;x"
-        );
-        let ours = format!("{} 2 files have no debug symbols. Fetch them:\nfetch\u{1b}", crate::symbols::NAMELESS);
-        assert!(shown_note(&ours).ends_with("Fetch them:\nfetch\u{fffd}"));
     }
 
     #[test]

@@ -37,7 +37,11 @@ pub fn open_within(root: &File, path: &Path) -> io::Result<File> {
     how.resolve = libc::RESOLVE_IN_ROOT | libc::RESOLVE_NO_MAGICLINKS;
     let size = size_of::<libc::open_how>();
     // SAFETY: a text that ends with 0, and a structure of that size.
-    let fd = unsafe { libc::syscall(libc::SYS_openat2, root.as_raw_fd(), name.as_ptr(), &raw const how, size) };
+    let open = || unsafe { libc::syscall(libc::SYS_openat2, root.as_raw_fd(), name.as_ptr(), &raw const how, size) };
+    // The kernel gives up if anything is renamed meanwhile, anywhere.
+    const MOST_TRIES: usize = 100;
+    let is_told = |fd: &i64| *fd >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EAGAIN);
+    let fd = (1..MOST_TRIES).map(|_| open()).find(is_told).unwrap_or_else(open);
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -43,9 +43,8 @@ impl KnownOrders {
         profile.order.retain(|order: &LockOrder| !order.steps.iter().any(is_known));
         let n = n_before - profile.order.len();
         if n > 0 {
-            profile
-                .notes
-                .push(format!("left out, as --known-orders has one of their orders: {n} of {n_before} findings"));
+            let said = format!("left out, as --known-orders has one of their orders: {n} of {n_before} findings");
+            profile.notes.push(said.into());
         }
     }
 }

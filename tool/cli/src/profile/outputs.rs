@@ -5,7 +5,7 @@ use crate::args::{ProfileArgs, ProfileFormat};
 use ondeck_kit::exit::Exit;
 use ondeck_kit::file::{OutFile, file_of};
 use ondeck_kit::terminal::{as_typed, for_user, print, say, width};
-use ondeck_profile::{Profile, flamegraph, grouped, json, pprof};
+use ondeck_profile::{Note, Profile, flamegraph, grouped, json, pprof};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -97,7 +97,7 @@ impl Outputs {
     }
 
     fn noted(&self, mut profile: Profile) -> Profile {
-        profile.notes.extend(self.notes.iter().cloned());
+        profile.notes.extend(self.notes.iter().cloned().map(Note::from));
         self.known_orders.leave_out_of(&mut profile);
         shown(profile, self.each_lock)
     }

@@ -1,4 +1,5 @@
-//! Signals to us while a program runs. None of them ends us: what the program has told is still to be written.
+//! Signals to us while a program runs. None of them ends us: what the program has told is still to be written. But who watches a
+//! running process, and wants an end again after [`PATIENCE`], ends us.
 //!
 //! | signal | what is done |
 //! |---|---|
@@ -56,8 +57,9 @@ struct ReceivedSignal {
 /// By which users and systems end a program.
 const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, libc::SIGKILL];
 
-/// Who wants an end for so long, and wants it once more, gets it: the memory of a hostile process may not answer us, for ever.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Who wants an end for so long, and wants it once more, gets it: the memory of a hostile process may not answer us, for ever. Most
+/// others have begun or ended their recordings by then.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether somebody else ends a program by a signal that has come to us or to it.
 pub(super) fn is_ending(signal: i32) -> bool {

@@ -15,7 +15,7 @@ use ondeck_kit::file::OutFile;
 use ondeck_kit::file::file_of;
 use ondeck_kit::terminal::say;
 use ondeck_launch::{Recording, are_known_by_number, prepare};
-use ondeck_profile::{Collector, Labels, Run, shown_note};
+use ondeck_profile::{Collector, Labels, Run};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -150,7 +150,7 @@ impl StatsFile {
     /// recorded is said once.
     fn write(&mut self, collector: &mut Collector, is_over: bool) {
         for note in collector.new_notes(is_over) {
-            say(&format!("note: --stats: {}", shown_note(&note)));
+            say(&format!("note: --stats: {}", note.shown()));
         }
         if let Err(what) = self.replace(collector)
             && !self.has_failed

@@ -6,7 +6,7 @@ use crate::profile::running::{NotBegun, RecordedProcesses};
 use crate::profile::{Directory, begun, directory, exit_code, not_recorded, now_ns};
 use ondeck_kit::exit::Exit;
 use ondeck_launch::{ChildProcess, give_own_number, prepare};
-use ondeck_profile::{Collector, FutexCollector, Namer, Profile};
+use ondeck_profile::{Collector, FutexCollector, Namer, Note, Profile};
 use std::io::IsTerminal;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -167,7 +167,7 @@ impl Source for RecordedProcess {
     fn whole(&mut self) -> Profile {
         let (ended, _contents) = self.recorded.end();
         let mut profile = Profile { is_stopped: true, ..self.recorded.collector.profile(ended) };
-        profile.notes.append(&mut self.notes);
+        profile.notes.extend(self.notes.drain(..).map(Note::from));
         profile
     }
 
@@ -249,7 +249,7 @@ impl Source for TracedProcess {
     fn whole(&mut self) -> Profile {
         self.collector.take_last(None);
         let mut profile = self.namer.profile(&self.collector.told(now_ns()));
-        profile.notes.extend(self.note.take());
+        profile.notes.extend(self.note.take().map(Note::from));
         profile
     }
 

@@ -105,7 +105,7 @@ fn has_names(module: &str, file: &str, are_known: bool, words: &[&str]) {
     let (profile, _) = recorded(&["--rate", "1"], words);
     let mut own = profile.frames.iter().filter(|frame| frame.module == module).peekable();
     assert!(own.peek().is_some() && own.all(|frame| frame.is_named == are_known), "{:?}", profile.frames);
-    let is_it = |note: &&String| note.starts_with(file) && note.contains("is another file now");
+    let is_it = |note: &&ondeck_profile::Note| note.starts_with(file) && note.contains("is another file now");
     assert_eq!(profile.notes.iter().filter(is_it).count(), usize::from(!are_known), "{:?}", profile.notes);
 }
 

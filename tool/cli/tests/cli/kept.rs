@@ -87,7 +87,10 @@ fn another_program_in_the_same_process_is_in_the_list_too() {
 fn processes_that_do_not_record_are_named() {
     let scratch = Scratch::new();
     let program = compiled("waiters.c", &[]);
-    let notes = |script: &str| profiled(&["sh", "-c", &format!("{script} {program} 2600")]).notes.join("\n");
+    let notes = |script: &str| {
+        let notes = profiled(&["sh", "-c", &format!("{script} {program} 2600")]).notes;
+        notes.iter().map(|note| note.to_string()).collect::<Vec<_>>().join("\n")
+    };
     // A directory that has another name is as one that cannot be reached.
     let scripts = ["env -i", &format!("mv $ONDECK_RECORD {};", scratch.path("moved")), ""];
     // At once, as each takes more than two seconds.

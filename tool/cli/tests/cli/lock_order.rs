@@ -83,7 +83,7 @@ fn orders_that_are_meant_are_left_out() {
     let (profile, _) = with(&[], &[&program, "pair"]);
     assert!(profile.order.is_empty(), "{:?}", profile.order);
     let note = "left out, as --known-orders has one of their orders: 1 of 1 findings";
-    assert!(profile.notes.iter().any(|other| other == note), "{:?}", profile.notes);
+    assert!(profile.notes.iter().any(|other| *other == note), "{:?}", profile.notes);
     std::fs::write(&file, "a > b\n").unwrap();
     let words = ["profile", "--order", "--known-orders", &file, "--", "true"];
     refused(&words, &["known:1: \"a > b\" is no order; accepted: HELD -> TAKEN"]);

@@ -224,15 +224,16 @@ fn what_cannot_be_recorded_is_said_with_what_to_do() {
 #[test]
 fn who_insists_on_an_end_gets_it() {
     use std::os::unix::process::ExitStatusExt;
-    let server = Server::with("glibc", &["sleeps"]);
-    let mut command = command(&["profile", "--pid", &server.pid()]);
+    // Each is waited for, for three seconds, as it does not begin.
+    let servers = [(); 2].map(|()| Server::with("glibc", &["sleeps"]));
+    let mut command = command(&["profile", "--pid", &servers[0].pid(), "--pid", &servers[1].pid()]);
     let mut observer = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("its handlers", || takes(&observer, &[libc::SIGINT]));
     signal(&observer, libc::SIGINT);
-    std::thread::sleep(Duration::from_millis(1_100));
+    std::thread::sleep(Duration::from_millis(5_100));
     signal(&observer, libc::SIGINT);
     assert_eq!(observer.wait().unwrap().signal(), Some(libc::SIGINT));
-    server.end();
+    servers.into_iter().for_each(Server::end);
 }
 
 /// Then the kernel shows what the process has under the numbers of the other threads only.

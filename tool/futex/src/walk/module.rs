@@ -104,6 +104,11 @@ impl Elf {
         Some(Elf { path, file: Arc::new(file), version, build_id, segments, sections })
     }
 
+    /// Whether its path still leads anywhere. Of a process with a root directory of its own it does not once that has ended.
+    pub(crate) fn is_at_its_path(&self) -> bool {
+        !self.path.starts_with("/proc") || self.path.exists()
+    }
+
     /// Whether nothing was written to it since it was read.
     pub(crate) fn is_unchanged(&self) -> bool {
         version(&self.file) == Some(self.version)

@@ -12,6 +12,7 @@ use super::bypassed::BypassedProcesses;
 use super::looked_at::LookedAt;
 use super::thread_times::ThreadTimes;
 use super::{Collector, Kept, Recording, SNAPSHOT, meaning};
+use crate::Note;
 use crate::kinds::{self, Class, FutexOwner, WaitSubject};
 use crate::names;
 use crate::profile::{
@@ -73,7 +74,7 @@ impl Collector {
             stuck: builder.stuck,
             order: builder.order.sorted(),
             times: builder.times,
-            notes: problems,
+            notes: problems.into_iter().map(Note::from).collect(),
             ..self.run.profile(self.run.started_ns.saturating_add(since.from()), now_ns)
         };
         put_in_order(&mut profile);
@@ -82,10 +83,10 @@ impl Collector {
         profile.notes.extend(self.programs.notes(&profile));
         let is_of_running = self.directories.iter().any(|(_, looked_at)| looked_at.is_some());
         if since == SampleRange::Start && !is_of_running {
-            profile.notes.extend(still_running(&profile.processes));
+            profile.notes.extend(still_running(&profile.processes).map(Note::from));
         }
         if since != SampleRange::Start {
-            profile.notes.push(SNAPSHOT.to_owned());
+            profile.notes.push(SNAPSHOT.into());
         }
         profile
     }
@@ -110,25 +111,25 @@ impl Collector {
         let n_spoilt: u64 = self.recordings.iter().map(|recording| recording.n_spoilt).sum();
         let n_untimely: u64 = self.recordings.iter().map(|recording| recording.n_untimely).sum();
         if n_spoilt > 0 {
-            profile.notes.push(spoilt(n_spoilt));
+            profile.notes.push(spoilt(n_spoilt).into());
         }
         if n_untimely > 0 {
-            profile.notes.push(untimely(n_untimely));
+            profile.notes.push(untimely(n_untimely).into());
         }
-        profile.notes.extend(self.recordings.iter().filter_map(left_out));
-        profile.notes.extend(self.recordings.iter().filter_map(full_of_modules));
+        profile.notes.extend(self.recordings.iter().filter_map(left_out).map(Note::from));
+        profile.notes.extend(self.recordings.iter().filter_map(full_of_modules).map(Note::from));
         profile.notes.extend(self.bypassed.iter().flat_map(BypassedProcesses::remarks));
         profile.notes.extend(self.symbols.how_to_get_names());
-        profile.notes.extend(self.symbols.remarks());
+        profile.notes.extend(self.symbols.remarks().into_iter().map(Note::from));
         if !self.recordings.is_empty()
             && !profile.has_locked
             && profile.locks.is_empty()
             && profile.conditions.is_empty()
         {
-            profile.notes.push(NO_LOCKS.to_owned());
+            profile.notes.push(NO_LOCKS.into());
         }
         if self.recordings.iter().any(has_opaque) {
-            profile.notes.push(OPAQUE.to_owned());
+            profile.notes.push(OPAQUE.into());
         }
     }
 }

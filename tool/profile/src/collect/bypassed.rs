@@ -2,7 +2,7 @@
 //! another root directory does not find the one for recordings. They are looked for now and then, so that they are not
 //! missed in silence.
 
-use crate::names;
+use crate::{Note, names};
 use ondeck_futex::maps;
 use ondeck_futex::process::parent;
 use ondeck_record::layout::HEADER_BYTES;
@@ -95,20 +95,21 @@ impl BypassedProcesses {
         (0..).zip(REASONS).map(move |(at, (reason, _)): (usize, _)| (reason, looks.map_or(0, |one| one.found[at].n)))
     }
 
-    pub(super) fn remarks(&self) -> impl Iterator<Item = String> {
+    pub(super) fn remarks(&self) -> impl Iterator<Item = Note> {
         let some = self.found.iter().zip(REASONS).filter(|(found, _)| !found.names.is_empty());
         some.map(|(found, (_, reason))| {
             let names = names::processes(found.names.iter().map(|(pid, name)| (name.clone(), *pid)));
-            format!("processes without a recording: {names}: {reason}")
+            Note::ending(&format!("processes without a recording: {names}: "), reason)
         })
     }
 
     /// The same, one for each name.
-    pub(super) fn remarks_by_name(&self) -> Vec<String> {
+    pub(super) fn remarks_by_name(&self) -> Vec<Note> {
         let mut remarks = Vec::new();
         for (found, (_, reason)) in self.found.iter().zip(REASONS) {
             let names: BTreeSet<&String> = found.names.values().collect();
-            remarks.extend(names.into_iter().map(|name| format!("processes without a recording: {name}: {reason}")));
+            let said = |name| Note::ending(&format!("processes without a recording: {name}: "), reason);
+            remarks.extend(names.into_iter().map(said));
         }
         remarks
     }

@@ -3,7 +3,8 @@
 use super::build::{NO_LOCKS, OPAQUE, has_opaque, spoilt, untimely};
 use super::bypassed::BypassedProcesses;
 use super::{Collector, Recording, is_alive};
-use ondeck_record::read::RecordingInfo;
+use crate::Note;
+use ondeck_record::read::{self, RecordingInfo};
 use ondeck_record::stats::Labels;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
@@ -16,18 +17,21 @@ pub(super) struct Lost {
     stacks: u64,
     locks: u64,
     names: u64,
+    waiters: u64,
     spoilt: u64,
     untimely: u64,
 }
 
 impl Lost {
     pub(super) fn add(&mut self, recording: &Recording) {
-        let dropped = recording.dropped;
+        // Statistics have no orders.
+        let read::Dropped { samples, stacks, locks, names, nestings: _, waiters } = recording.dropped;
         for (sum, more) in [
-            (&mut self.samples, dropped.samples.saturating_add(recording.kept.n_left_out)),
-            (&mut self.stacks, dropped.stacks),
-            (&mut self.locks, dropped.locks),
-            (&mut self.names, dropped.names),
+            (&mut self.samples, samples.saturating_add(recording.kept.n_left_out)),
+            (&mut self.stacks, stacks),
+            (&mut self.locks, locks),
+            (&mut self.names, names),
+            (&mut self.waiters, waiters),
             (&mut self.spoilt, recording.n_spoilt),
             (&mut self.untimely, recording.n_untimely),
         ] {
@@ -44,6 +48,10 @@ impl Lost {
             (
                 self.names,
                 "some names that the program gave its locks are missing: the memory for names is full".to_owned(),
+            ),
+            (
+                self.waiters,
+                "some waits were not seen while they lasted, as too many threads waited at once: --warn-after may miss some".to_owned(),
             ),
             (self.spoilt, spoilt(self.spoilt)),
             (self.untimely, untimely(self.untimely)),
@@ -75,6 +83,7 @@ impl Collector {
             ("lock", "no_room", lost.locks),
             ("stack", "no_room", lost.stacks),
             ("name", "no_room", lost.names),
+            ("wait", "no_room", lost.waiters),
         ];
         for (what, reason, n) in processes.map(|(reason, n)| ("process", reason, n)).chain(others) {
             let mut labels = labels.clone();
@@ -98,23 +107,22 @@ impl Collector {
     }
 
     /// The same in sentences, that were not given before. At the end of the run also what can be said only then.
-    pub fn new_notes(&mut self, is_over: bool) -> Vec<String> {
+    pub fn new_notes(&mut self, is_over: bool) -> Vec<Note> {
         /// A program that starts others for ever may have a note for each.
         const MOST: usize = 100;
-        let mut notes = self.unreadable.clone();
-        notes.extend(self.lost().notes());
+        let mut notes: Vec<Note> = self.unreadable.iter().cloned().chain(self.lost().notes()).map(Note::from).collect();
         notes.extend(self.bypassed.iter().flat_map(BypassedProcesses::remarks_by_name));
         notes.extend(self.symbols.how_to_get_names());
-        notes.extend(self.symbols.remarks());
+        notes.extend(self.symbols.remarks().into_iter().map(Note::from));
         if self.recordings.iter().any(has_opaque) {
-            notes.push(OPAQUE.to_owned());
+            notes.push(OPAQUE.into());
         }
         self.ended.has_locked |= self.recordings.iter().any(|recording| recording.has_locked);
         if is_over && !self.is_empty() && !self.ended.has_locked {
-            notes.push(NO_LOCKS.to_owned());
+            notes.push(NO_LOCKS.into());
         }
         if is_over {
-            notes.extend(self.run_on());
+            notes.extend(self.unopened.iter().cloned().chain(self.run_on()).map(Note::from));
         }
         // One that has a number in it, or names of files, is the same with others.
         let key = |note: &str| note.chars().filter(|c| !c.is_ascii_digit()).take(80).collect::<String>();

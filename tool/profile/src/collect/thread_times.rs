@@ -153,8 +153,9 @@ impl ThreadTimes {
             return;
         }
         let (began, is_first) = (own_time(), self.looked.is_none());
-        self.look_at_all(recorded);
-        more(self);
+        if self.look_at_all(recorded) {
+            more(self);
+        }
         // The first reads what is loaded, which is done once, and another one may read what is new.
         let cost = if is_first { Duration::ZERO } else { own_time().saturating_sub(began) };
         let before = std::mem::replace(&mut self.cost, cost);
@@ -173,8 +174,9 @@ impl ThreadTimes {
         }
     }
 
-    fn look_at_all(&mut self, mut recorded: impl FnMut() -> Vec<RecordedWait>) {
-        let Some(alive) = threads_if_told(self.pid) else { return };
+    /// Whether the kernel has told which threads there are.
+    fn look_at_all(&mut self, mut recorded: impl FnMut() -> Vec<RecordedWait>) -> bool {
+        let Some(alive) = threads_if_told(self.pid) else { return false };
         let alive: BTreeSet<u32> = alive.into_iter().collect();
         let now = Instant::now();
         self.forget_all_but(&alive, (self.looked.unwrap_or(now), now));
@@ -200,6 +202,7 @@ impl ThreadTimes {
             *watched.asleep.entry(spending).or_default() += sleeper.weight;
         }
         self.looked = Some(now);
+        true
     }
 
     /// Looks at one thread. The answer is one that is asleep and was not yet at the last look.

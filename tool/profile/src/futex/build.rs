@@ -2,6 +2,7 @@
 
 use super::names::Names;
 use super::{FutexSnapshot, Namer, held, stuck};
+use crate::Note;
 use crate::collect::SNAPSHOT;
 use crate::kinds::WaitSubject;
 use crate::profile::{Condition, Dropped, Histogram, Lock, Profile, Site};
@@ -45,7 +46,7 @@ impl Namer {
             locks,
             conditions,
             dropped: Dropped { samples: told.lost, ..Dropped::default() },
-            notes: vec![sees.to_owned()],
+            notes: vec![sees.into()],
             times,
             ..told.run.profile(from_ns, told.now_ns)
         };
@@ -56,15 +57,15 @@ impl Namer {
             without_counts(&mut profile);
         }
         profile.notes.extend(self.programs.notes(&profile));
-        profile.notes.extend(cells.remark());
-        profile.notes.extend(left_out(told.doubtful));
-        profile.notes.extend(without_room);
-        profile.notes.extend(cut(told.cut_stacks));
-        profile.notes.extend(told.has_left_out_code.then(left_out_code));
-        profile.notes.extend(thinned(told.period));
-        profile.notes.extend(self.symbols.remarks());
+        profile.notes.extend(cells.remark().map(Note::from));
+        profile.notes.extend(left_out(told.doubtful).map(Note::from));
+        profile.notes.extend(without_room.map(Note::from));
+        profile.notes.extend(cut(told.cut_stacks).map(Note::from));
+        profile.notes.extend(told.has_left_out_code.then(|| left_out_code().into()));
+        profile.notes.extend(thinned(told.period).map(Note::from));
+        profile.notes.extend(self.symbols.remarks().into_iter().map(Note::from));
         profile.notes.extend(self.symbols.how_to_get_names());
-        profile.notes.extend(told.snapshot_from_ns.map(|_| SNAPSHOT.to_owned()));
+        profile.notes.extend(told.snapshot_from_ns.map(|_| SNAPSHOT.into()));
         profile
     }
 }

@@ -190,8 +190,8 @@ fn who_woke_stands_where_nobody_is_known_to_hold() {
 #[test]
 fn files_without_names_are_at_the_end() {
     let mut profile = made_up::server();
-    profile.notes = vec![format!("{} 2. Fetch them:\nfetch <a>", crate::symbols::NAMELESS)];
-    profile.notes.extend(["a", "b"].map(|file| format!("{file}: {}", crate::symbols::NO_DEBUG_FILE)));
+    profile.notes = vec![crate::Note::with_command("because 2. Fetch them:", "fetch <a>")];
+    profile.notes.extend(["a", "b"].map(|file| format!("{file}: {}", crate::symbols::NO_DEBUG_FILE).into()));
     let text = markup(&page(&profile));
     let (_, end) = text.split_once("id=\"run\"").expect("it has its end");
     for expected in [

@@ -39,7 +39,8 @@ impl Source {
         match self {
             Source::Path(stamp) => *stamp,
             Source::Open(file) => file.metadata().ok().as_ref().map(stamp),
-            Source::Nowhere(_) => None,
+            // As no file's.
+            Source::Nowhere(_) => Some(Stamp::default()),
         }
     }
 }

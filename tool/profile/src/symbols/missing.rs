@@ -1,6 +1,6 @@
 //! How a user gets names for functions of stripped files: a command that fits the system.
 
-use super::NAMELESS;
+use crate::Note;
 use ondeck_kit::wording::{counted, plain, typed};
 use std::path::Path;
 
@@ -45,11 +45,11 @@ impl System {
 }
 
 /// What to do about these files, those with the most functions first.
-pub(super) fn how_to_get_names(files: &[&Path], system: &System) -> Option<String> {
+pub(super) fn how_to_get_names(files: &[&Path], system: &System) -> Option<Note> {
     let first = files.first()?;
     let have = if files.len() == 1 { "has" } else { "have" };
     let said = format!(
-        "{NAMELESS} {} {have} no debug symbols",
+        "some functions have no names, because {} {have} no debug symbols",
         match files.len() {
             1 => plain(&first.display().to_string()),
             n => counted(n, "file"),
@@ -62,11 +62,11 @@ pub(super) fn how_to_get_names(files: &[&Path], system: &System) -> Option<Strin
         (n, _) => format!("those of {n} files"),
     };
     match system.server().filter(|_| !packaged.is_empty()) {
-        Some((server, install)) => Some(format!(
-            "{said}. Fetch {fetched}, then profile again:\n{}",
-            command(&packaged, server, install, system)
+        Some((server, install)) => Some(Note::with_command(
+            &format!("{said}. Fetch {fetched}, then profile again:"),
+            &command(&packaged, server, install, system),
         )),
-        None => Some(format!("{said}. Install debug symbols, or compile with -g and don't strip")),
+        None => Some(format!("{said}. Install debug symbols, or compile with -g and don't strip").into()),
     }
 }
 
@@ -92,7 +92,8 @@ mod tests {
     fn told(files: &[&str], release: &str, has_client: bool) -> String {
         let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
         let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
-        how_to_get_names(&files, &System { release: release.into(), has_client }).unwrap_or_default()
+        how_to_get_names(&files, &System { release: release.into(), has_client })
+            .map_or_else(String::new, |note| note.to_string())
     }
 
     const DEBIAN: &str = "PRETTY_NAME=\"Debian\"\nVERSION_ID=\"12\"\nID=debian\n";

@@ -115,10 +115,10 @@ fn kinds_that_are_not_the_usual_one_are_named() {
 #[test]
 fn files_without_names_are_one_line_with_a_command() {
     let mut profile = made_up::server();
-    profile.notes = vec![format!("{} 3. Fetch them:\nfetch a b c", crate::symbols::NAMELESS)];
-    profile
-        .notes
-        .extend(["a", "b", "c"].map(|file| format!("{file}: is stripped, and {} (id)", crate::symbols::NO_DEBUG_FILE)));
+    profile.notes = vec![crate::Note::with_command("because 3. Fetch them:", "fetch a b c")];
+    profile.notes.extend(
+        ["a", "b", "c"].map(|file| format!("{file}: is stripped, and {} (id)", crate::symbols::NO_DEBUG_FILE).into()),
+    );
     let text = table(&profile, 100);
     assert!(text.ends_with(" because 3. Fetch them:\n  fetch a b c\n"), "{text}");
 }
