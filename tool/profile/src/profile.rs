@@ -12,7 +12,6 @@
 //! All counts and sums are estimates of the whole from samples, without bias: a sample stands for as much as it was
 //! unlikely to be taken.
 
-use crate::Note;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::Path;
 
@@ -61,7 +60,7 @@ pub struct Profile {
     /// What could not be recorded.
     pub dropped: Dropped,
     /// What else a reader has to know: what could not be seen, what is estimated.
-    pub notes: Vec<Note>,
+    pub notes: Vec<crate::Note>,
     /// Locks that are taken in both orders, or in a circle. Empty unless that was asked for.
     #[serde(default)]
     pub order: Vec<LockOrder>,

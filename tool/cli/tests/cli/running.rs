@@ -220,20 +220,22 @@ fn what_cannot_be_recorded_is_said_with_what_to_do() {
     }
 }
 
-/// The memory of a process may never answer. This one uses no lock, and is waited for, for three seconds.
+/// As who waits for memory that never answers: this one waits for ever to write its profile.
 #[test]
 fn who_insists_on_an_end_gets_it() {
     use std::os::unix::process::ExitStatusExt;
-    // Each is waited for, for three seconds, as it does not begin.
-    let servers = [(); 2].map(|()| Server::with("glibc", &["sleeps"]));
-    let mut command = command(&["profile", "--pid", &servers[0].pid(), "--pid", &servers[1].pid()]);
-    let mut observer = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    const ALL_THAT_A_PIPE_HOLDS: usize = 64 << 10;
+    let server = Server::with("glibc", &["sleeps"]);
+    let (_reader, mut pipe) = std::io::pipe().unwrap();
+    pipe.write_all(&[b' '; ALL_THAT_A_PIPE_HOLDS]).unwrap();
+    let mut command = command(&["profile", "--format", "json", "--for", "100ms", "--pid", &server.pid()]);
+    let mut observer = command.stdout(pipe).stderr(Stdio::null()).spawn().unwrap();
     until("its handlers", || takes(&observer, &[libc::SIGINT]));
     signal(&observer, libc::SIGINT);
     std::thread::sleep(Duration::from_millis(5_100));
     signal(&observer, libc::SIGINT);
     assert_eq!(observer.wait().unwrap().signal(), Some(libc::SIGINT));
-    servers.into_iter().for_each(Server::end);
+    server.end();
 }
 
 /// Then the kernel shows what the process has under the numbers of the other threads only.
