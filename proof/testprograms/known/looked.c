@@ -1,6 +1,6 @@
 // Until it is told to end, one function holds a lock for most of the time, and `look_up` waits for it in three threads. Which
-// lock, and what its holder does, an argument says: with `sleeps` and `computes`, `refresh` holds the mutex `cache` for 50 ms at
-// a time; with `chain` it waits meanwhile for the mutex `disk`, with which `compact` sleeps; with `writes` it sleeps with `table`, a
+// lock, and what its holder does, an argument says: with `sleeps`, `computes` and `looks_at_clock`, `refresh` holds the mutex `cache` for
+// 50 ms at a time; with `chain` it waits meanwhile for the mutex `disk`, with which `compact` sleeps; with `writes` it sleeps with `table`, a
 // lock for readers and writers, which `look_up` wants to read. With `by_hand` another thread waits for `cache` by the system
 // call itself, from a function of which nothing is known.
 #define _GNU_SOURCE
@@ -28,7 +28,7 @@ static void compute(void)
     struct timespec from, now;
     clock_gettime(CLOCK_MONOTONIC, &from);
     do {
-        for (int i = 0; i < 20000; i++)
+        for (int i = 0; i < 20000 && is("computes"); i++)
             n_entries++;
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((now.tv_sec - from.tv_sec) * 1000000000L + now.tv_nsec - from.tv_nsec < 50000000);
@@ -48,7 +48,7 @@ __attribute__((noinline)) static void refresh(void)
         pthread_rwlock_wrlock(&table);
     else
         pthread_mutex_lock(&cache);
-    if (is("computes")) {
+    if (is("computes") || is("looks_at_clock")) {
         compute();
     } else if (is("chain")) {
         pthread_mutex_lock(&disk);

@@ -14,12 +14,14 @@
 //! | `/proc/PID/exe` | the same for the program, for who may trace it |
 //! | its path, below `/proc/PID/root` and then as ours | `/proc/PID/maps` does not say `(deleted)` just now, or the file has the number that the kernel has told |
 //!
+//! The code that the kernel gives each process, in which threads are that read a clock, is the same as ours, and is copied from there.
+//!
 //! Of a process whose first thread has ended, the kernel shows these under the number of another thread only.
 
 use crate::elf;
 use crate::in_time;
 use crate::loader;
-use crate::maps::{self, Mapping, executable, without_mark};
+use crate::maps::{self, Mapping, VDSO, executable, without_mark};
 use crate::open_files::{self, FileKey};
 use crate::process::{now_ns, parent, window};
 use crate::walk::module::{Elf, Module};
@@ -281,7 +283,8 @@ impl Images {
     }
 
     fn add(&mut self, index: usize, mapping: &Mapping, path: &Path, mapped: Option<u64>) {
-        if !path.is_absolute() {
+        let is_kernels = path == Path::new(VDSO);
+        if !path.is_absolute() && !is_kernels {
             return;
         }
         if self.list[index].modules.len() >= MOST_MODULES {
@@ -309,7 +312,7 @@ impl Images {
         for gone in image.modules[..n_before].iter().filter(|other| other.is_over(&module)) {
             image.walker.remove(gone.start);
         }
-        if image.program.as_os_str().is_empty() {
+        if image.program.as_os_str().is_empty() && !is_kernels {
             image.program = without_mark(path).to_owned();
         }
         image.walker.add(&module, &elf);
@@ -326,6 +329,7 @@ impl Images {
             return Ok(known.clone());
         }
         let elf = match open(window(pid), mapping, path) {
+            _ if path == Path::new(VDSO) => open_files::vdso(),
             Ok((lasting, file)) => open_files::read(without_mark(path), lasting, file),
             Err(_) if NO_FILES.iter().any(|kind| path.as_os_str().as_bytes().starts_with(kind)) => None,
             Err(fault) => return Err(fault),

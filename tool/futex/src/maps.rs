@@ -30,6 +30,9 @@ pub(crate) struct Mapping {
     pub(crate) is_current: bool,
 }
 
+/// The kernel's own code in each process, which reads the clocks.
+pub(crate) const VDSO: &str = "[vdso]";
+
 /// What the kernel adds to the path of a file that has none any more.
 const DELETED: &str = " (deleted)";
 
@@ -43,7 +46,7 @@ pub(crate) fn executable(line: &str) -> Option<(Mapping, &Path)> {
     let mut words = line.splitn(6, ' ');
     let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
     let (device, number, path) = (words.next()?, words.next()?, words.next()?.trim_start());
-    if !rights.contains('x') || !path.starts_with('/') {
+    if !rights.contains('x') || !path.starts_with('/') && path != VDSO {
         return None;
     }
     let (start, end) = pair(range, '-')?;
@@ -85,7 +88,7 @@ mod tests {
         let gone = format!("{line}{DELETED}");
         let (mapping, path) = executable(&gone).unwrap();
         assert!(!mapping.is_current && without_mark(path) == Path::new("/usr/lib/with space/libc.so.6"));
-        for line in ["", "x", "7f0000001000-7f0000002000 r-xp 0 0:0 0 [vdso]", "1000-2000 rw-p 0 0:0 1 /a"] {
+        for line in ["", "x", "7f0000001000-7f0000002000 r-xp 0 0:0 0 [vsyscall]", "1000-2000 rw-p 0 0:0 1 /a"] {
             assert_eq!(executable(line), None, "{line}");
         }
     }

@@ -1,11 +1,15 @@
 //! Programs and libraries that are open now.
 
+use crate::maps::{self, VDSO};
+use crate::process::memory;
 use crate::walk::module::Elf;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Write;
+use std::os::fd::FromRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A file by its device, its number, and the path that it was mapped by.
 pub(crate) type FileKey = (u64, u64, PathBuf);
@@ -29,6 +33,24 @@ pub(crate) fn read(mapped: &Path, path: PathBuf, file: File) -> Option<Arc<Elf>>
     files.retain(|_, elf| elf.strong_count() > 0);
     files.insert(key, Arc::downgrade(&elf));
     Some(elf)
+}
+
+/// The kernel's code in each process, as a file in memory.
+pub(crate) fn vdso() -> Option<Arc<Elf>> {
+    static COPY: OnceLock<Option<Arc<Elf>>> = OnceLock::new();
+    COPY.get_or_init(|| copy_of_vdso().and_then(|file| Elf::read(VDSO.into(), file)).map(Arc::new)).clone()
+}
+
+fn copy_of_vdso() -> Option<File> {
+    let own = std::process::id();
+    let line = maps::lines(own).ok()?.find(|line| line.ends_with(VDSO))?;
+    let (mapping, _) = maps::executable(&line)?;
+    // SAFETY: a name that ends with 0.
+    let fd = unsafe { libc::memfd_create(c"vdso".as_ptr(), libc::MFD_CLOEXEC) };
+    // SAFETY: opened just now, and nobody else's.
+    let mut file = (fd >= 0).then(|| unsafe { File::from_raw_fd(fd) })?;
+    file.write_all(&memory(own, mapping.start, (mapping.end - mapping.start) as usize)?).ok()?;
+    Some(file)
 }
 
 #[cfg(test)]

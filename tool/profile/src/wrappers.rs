@@ -15,7 +15,10 @@ use std::collections::HashMap;
 
 /// Whether a frame is of a library that a program stands on, and not its own.
 pub(crate) fn is_below(frame: &Frame) -> bool {
-    begins(frame.module.rsplit('/').next().unwrap_or_default(), "libc. libc- ld- libpthread libstdc++ libondeck")
+    begins(
+        frame.module.rsplit('/').next().unwrap_or_default(),
+        "libc. libc- ld- libpthread libstdc++ libondeck [vdso] linux-vdso.",
+    )
 }
 
 /// Whether a text begins with one of some words.
@@ -81,8 +84,7 @@ const BEGINNINGS: &[(&str, &str)] = &[
 ];
 
 /// How the files of libraries begin that have such functions.
-const LIBRARIES: &str =
-    "libc.so libc- libpthread libstdc++.so libondeck libabsl_synchronization.so libabsl_base.so libnsync.so";
+const LIBRARIES: &str = "libc.so libc- libpthread libstdc++.so libondeck libabsl_synchronization.so libabsl_base.so libnsync.so [vdso] linux-vdso.";
 
 /// Packages of Rust that lock and do nothing else.
 const PACKAGES: &[&str] = &["lock_api", "parking_lot", "parking_lot_core", "ondeck", "ondeck-lineage", "ondeck-record"];
