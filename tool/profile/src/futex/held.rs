@@ -112,9 +112,13 @@ pub(super) fn add(profile: &mut Profile, held: Vec<Held>) {
             cause
         });
         let mut causes: Vec<Cause> = resolved.collect();
-        let known: f64 = causes.iter().filter(|cause| cause.stack.is_some()).map(|cause| cause.ns).sum();
+        let has_holder = |cause: &&Cause| !matches!(cause.state, State::Free | State::Passing);
+        let sum = |is_known: bool| -> f64 {
+            let some = causes.iter().filter(has_holder).filter(|cause| cause.stack.is_some() == is_known);
+            some.map(|cause| cause.ns).sum()
+        };
         // Whom the kernel has seen to wake the others says more than nobody.
-        if profile.lock == FROM_KERNEL && known < all / 2.0 {
+        if profile.lock == FROM_KERNEL && sum(true) < sum(false) {
             continue;
         }
         causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));

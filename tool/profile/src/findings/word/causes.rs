@@ -120,12 +120,12 @@ fn sleeps(cause: &CauseShare) -> String {
 
 fn passing(profile: &Profile, tops: &Tops, lock: &Lock, share: &str, cause: &CauseShare) -> String {
     let name = lock_name(lock);
-    let held = match lock.hold_histogram.quantile(0.5) {
-        Some(ns) => format!("Sections under {name} are short ({}), and", duration_ns(ns)),
-        None => format!("{name} is held briefly, and"),
-    };
     let threads = counted(cause.threads as usize, "thread");
-    let want = format!("{held} {threads} want them: {share} is for passing it on.{}", how_often(profile, lock));
+    let want = match lock.hold_histogram.quantile(0.5) {
+        Some(ns) => format!("Sections under {name} are short ({}), and {threads} want them", duration_ns(ns)),
+        None => format!("{name} is held briefly, and {threads} want it"),
+    };
+    let want = format!("{want}: {share} is for passing it on.{}", how_often(profile, lock));
     if cause.tries {
         return want;
     }
@@ -155,7 +155,7 @@ fn chain(profile: &Profile, tops: &Tops, chain: &Chain) -> String {
     for (lock, held) in &chain.links {
         text += &lock_name(&profile.locks[*lock]);
         let Some(held) = held else { continue };
-        let function = function(profile, tops, held);
+        let function = function(profile, tops, held).replace(UNKNOWN_FUNCTION, "an unknown function");
         if matches!(held.what, CauseKind::Waits(_)) {
             text += &format!(", which {function} holds while it waits for ");
             continue;
@@ -215,7 +215,10 @@ pub(super) fn unknown_holder(profile: &Profile, lock: &Lock) -> String {
     }
 }
 
+/// Where a sentence begins.
+const UNKNOWN_FUNCTION: &str = "An unknown function";
+
 fn function(profile: &Profile, tops: &Tops, cause: &CauseShare) -> String {
     let known = cause.frame.filter(|frame| profile.frames[*frame as usize].function != UNKNOWN);
-    known.map_or("An unknown function".to_owned(), |frame| named(profile, tops, frame) + &called_by(tops, cause.caller))
+    known.map_or(UNKNOWN_FUNCTION.to_owned(), |frame| named(profile, tops, frame) + &called_by(tops, cause.caller))
 }
