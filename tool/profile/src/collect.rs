@@ -445,7 +445,8 @@ impl Recording {
             false if pid.is_some_and(is_alive) => ProcessEnd::Running,
             false => ProcessEnd::Abruptly,
         };
-        self.contents.keep(&self.locks, &self.waiters)
+        let has_waits = self.times.as_ref().is_some_and(ThreadTimes::has_waits);
+        self.contents.keep(&self.locks, &self.waiters, has_waits)
     }
 
     /// Whether the kernel here tells of its threads.

@@ -63,6 +63,11 @@ const ASLEEP: &str = "nanosleep clock_nanosleep";
 /// Those that wait for locks of files. Of `fcntl`, nothing else waits.
 const FILE_LOCKS: &str = "flock fcntl";
 
+/// Whether who is in that system call has nothing to do.
+pub(crate) fn is_idle(call: &str) -> bool {
+    [WORK, ASLEEP].iter().flat_map(|calls| calls.split_whitespace()).any(|idle| idle == call)
+}
+
 /// What a part of a profile's time is.
 pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> TimeKind {
     let is_in = |calls: &str| calls.split_whitespace().any(|call| call == time.call);

@@ -1,6 +1,7 @@
 //! What `ondeck` has found is in its list, wherever the program has gone, and the list is printed if it cannot be kept.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
+use crate::kernel::built;
 use crate::support::programs::{compiled, library, recorded};
 use crate::support::{Run, Scratch, ondeck, words};
 use ondeck_profile::Profile;
@@ -122,4 +123,17 @@ fn a_list_that_cannot_be_written_is_printed() {
         assert!(run.stderr.contains("cannot write /dev/full"), "{}", run.stderr);
         assert!(run.code == Some(1) && run.stdout.contains("solo"), "{line}: {}{}", run.stdout, run.stderr);
     }
+}
+
+/// Its stacks have names though it has used no lock, and has ended long before the program does.
+#[test]
+fn a_process_without_locks_that_has_ended_has_functions() {
+    let scratch = Scratch::new();
+    let text = "#include <unistd.h>\n__attribute__((noinline)) static void rests(void) { char c; read(0, &c, 1); }\n\
+        int main(void) { rests(); return 0; }\n";
+    let (source, program) = (scratch.write("rests.c", text), scratch.path("rests"));
+    built("cc", &["-O1", "-g", "-o", &program, &source]);
+    let profile = profiled(&["sh", "-c", &format!("sleep 0.5 | {program}; sleep 0.7")]);
+    let is_there = |stack| profile.frames_of(stack).any(|frame| frame.function == "rests");
+    assert!(profile.times.iter().filter_map(|time| time.stack).any(is_there), "{:?}", profile.frames);
 }

@@ -182,12 +182,13 @@ impl Contents {
         }
     }
 
-    /// The process is gone, and all its samples are in `accounts`: keeps what these need, and removes the file, whose path is
-    /// the answer if that could be done.
+    /// The process is gone, and all its samples are in `accounts`: keeps what these need, and what the names of stacks need if looks
+    /// have found other waits; and removes the file, whose path is the answer if that could be done.
     pub(super) fn keep(
         &mut self,
         accounts: &BTreeMap<u32, Account>,
         waiters: &[Waiter],
+        has_other_waits: bool,
     ) -> Result<Option<PathBuf>, ReadError> {
         let ContentSource::File(reader) = &self.from else { return Ok(None) };
         let mut kept = EndedRecording::default();
@@ -195,12 +196,15 @@ impl Contents {
             |lock: &Lock| waiters.iter().any(|waiter| waiter.lock == lock.number || waiter.address == lock.address);
         kept.nestings = self.nestings()?;
         let nested: HashSet<u32> = kept.nestings.iter().flat_map(|nesting| nesting.locks).collect();
-        if !accounts.is_empty() || !waiters.is_empty() || !nested.is_empty() {
+        let is_used = !accounts.is_empty() || !waiters.is_empty() || !nested.is_empty();
+        if is_used || has_other_waits {
+            kept.modules = self.modules()?;
+        }
+        if is_used {
             let names = self.names()?;
             kept.locks = self.locks()?;
             let is_used = |lock: &Lock| accounts.contains_key(&lock.number) || nested.contains(&lock.number);
             kept.locks.retain(|lock| is_used(lock) || is_waited_for(lock));
-            kept.modules = self.modules()?;
             let addresses =
                 kept.locks.iter().map(|lock| lock.address).chain(waiters.iter().map(|waiter| waiter.address));
             kept.names = names.of_addresses(addresses);

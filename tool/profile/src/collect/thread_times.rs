@@ -14,6 +14,8 @@
 
 use super::holders::{Activity, Thread};
 use crate::profile::{Doing, ThreadTime};
+use crate::rules::QUIET;
+use crate::thread_time;
 use ondeck_futex::process::threads_if_told;
 use ondeck_futex::{Image, RunningPlace, SAMPLE_NS, Sampler, Sleepers, futex_of, in_time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -279,6 +281,18 @@ impl ThreadTimes {
     /// What is loaded, once a stack was wanted.
     pub(crate) fn image(&self) -> Option<&Image> {
         self.stacks.as_ref().map(Sleepers::image)
+    }
+
+    /// Whether threads have waited for anything but work or a time for a part of theirs that matters, as far as was seen by now.
+    pub(crate) fn has_waits(&self) -> bool {
+        let waits = self.all.iter().filter(|(spending, _)| match **spending {
+            Spending::RunningAt(_) => true,
+            Spending::Sleeping(call, stack) => {
+                !self.in_time(stack).is_empty() && !thread_time::is_idle(&Activity::Blocked(call).told().1)
+            }
+            _ => false,
+        });
+        waits.map(|(_, ns)| ns).sum::<f64>() > QUIET * self.all.values().sum::<f64>()
     }
 
     /// The addresses of a stack.
