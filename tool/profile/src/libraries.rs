@@ -26,6 +26,11 @@ const LIBRARY_LOCKS: &[LibraryLock] = &[
         advice: "Write larger pieces, or give each thread its own",
     },
     LibraryLock {
+        functions: "mmap$ munmap$ mremap$ mprotect$ madvise$ brk$",
+        what: "the kernel's lock of the memory map",
+        advice: "Keep memory that was mapped and use it again, or have fewer threads change the map",
+    },
+    LibraryLock {
         functions: "localtime mktime strftime tzset ctime timelocal tz_convert timegm",
         what: "the lock of the time zone",
         advice: "Work out what the time zone changes once, and not for each time",

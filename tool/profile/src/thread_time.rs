@@ -62,10 +62,17 @@ const WORK: &str = "epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselec
 const ASLEEP: &str = "nanosleep clock_nanosleep";
 /// Those that wait for locks of files. Of `fcntl`, nothing else waits.
 const FILE_LOCKS: &str = "flock fcntl";
+/// Those that change the memory map of the process, which has one lock in the kernel. Seldom do they sleep for anything else.
+const MAPS: &str = "mmap munmap mremap mprotect madvise brk";
 
 /// Whether who is in that system call has nothing to do.
 pub(crate) fn is_idle(call: &str) -> bool {
     [WORK, ASLEEP].iter().flat_map(|calls| calls.split_whitespace()).any(|idle| idle == call)
+}
+
+/// Whether that system call changes the memory map.
+pub(crate) fn is_map_call(call: &str) -> bool {
+    MAPS.split_whitespace().any(|one| one == call)
 }
 
 /// What a part of a profile's time is.
@@ -86,6 +93,7 @@ pub(crate) fn kind(profile: &Profile, tops: &Tops, time: &ThreadTime) -> TimeKin
         Doing::Sleeping if is_in(FILE_LOCKS) => TimeKind::FileLocks,
         Doing::Sleeping if is_in(ASLEEP) => TimeKind::Asleep,
         Doing::Sleeping if is_in(WORK) => TimeKind::Work,
+        Doing::Sleeping if is_map_call(&time.call) => TimeKind::OtherLocks,
         Doing::Sleeping if time.call == "futex" => of_futex(profile, tops, time.stack),
         Doing::Sleeping => TimeKind::Calls,
     }

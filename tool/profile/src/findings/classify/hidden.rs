@@ -38,7 +38,11 @@ pub(super) fn hidden(profile: &Profile, tops: &Tops) -> Vec<HiddenWait> {
         if !matches!(kind, TimeKind::OtherLocks | TimeKind::FileLocks) {
             continue;
         }
-        let (inside, caller) = place(profile, tops, time);
+        let (inside, caller) = match place(profile, tops, time) {
+            // Whatever of the library's has called it.
+            (_, caller) if thread_time::is_map_call(&time.call) => (time.call.clone(), caller),
+            place => place,
+        };
         let is_of_file = kind == TimeKind::FileLocks;
         let what = library_lock(&inside).map_or(inside.clone(), |lock| lock.what.to_owned());
         let places = sums.entry((is_of_file, if is_of_file { String::new() } else { what })).or_default();

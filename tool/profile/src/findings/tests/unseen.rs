@@ -35,6 +35,14 @@ fn locks_inside_of_libraries_are_told_of_and_never_cleared() {
         "Threads spend 75 % of their time waiting for the allocator's lock, inside of `malloc`, most in `f3` (a.c:13). \
          Allocate less there, or use an allocator whose threads have memory of their own."
     );
+    // The allocator gives memory back to the kernel.
+    let mut maps = hidden("free", 300.0, 700.0);
+    maps.times[0].call = "munmap".to_owned();
+    assert_eq!(
+        findings(&maps).verdict,
+        "Threads spend 30 % of their time waiting for the kernel's lock of the memory map, inside of `munmap`, most in `f3` \
+         (a.c:13). Keep memory that was mapped and use it again, or have fewer threads change the map."
+    );
     let unknown = of("__nss_database_get", 50.0, 950.0);
     assert!(
         unknown.contains("5.0 % of their time waiting for a lock inside of `nss_database_get`, most in `f3`"),
