@@ -83,7 +83,8 @@ fn hot_elements(profile: &Profile, places: &[Option<Place>]) -> Vec<usize> {
         let (n, sum) = sums[&place.key];
         n >= FEWEST
             && !lock.is_named
-            && lock.name.contains('[')
+            // Without the types of variables, an element has its offset.
+            && (lock.name.contains('[') || lock.name.contains("+0x"))
             && lock.waits >= HOT_ELEMENT_WAITS
             && lock.wait_ns > HOT_ELEMENT * sum
     };

@@ -226,12 +226,12 @@ fn a_kind_has_one_name_whether_there_are_many_or_one() {
 /// Of an array one of whose elements has most of the waiting, that one is what to look at.
 #[test]
 fn a_hot_element_of_an_array_is_told_of_by_itself() {
-    let named = |hot: f64, waits: f64| {
+    let of = |name: fn(usize) -> String, hot: f64, waits: f64| {
         let mut builder = Builder::new(2.0);
         let made = builder.stack(&["main"]);
         for (index, wait_ns) in [5.0, hot, 5.0].into_iter().enumerate() {
             builder.0.locks.push(Lock {
-                name: format!("shards[{index}].m"),
+                name: name(index),
                 address: index as u64 + 1,
                 origin: Some(Origin { stack: made, spot: Spot::Initialised }),
                 wait_ns,
@@ -242,7 +242,10 @@ fn a_hot_element_of_an_array_is_told_of_by_itself() {
         }
         grouped(finished(builder)).locks.into_iter().map(|lock| lock.name).collect::<Vec<String>>()
     };
+    let named = |hot, waits| of(|index| format!("shards[{index}].m"), hot, waits);
     assert_eq!(named(100.0, 50.0), ["shards[1].m", "2 locks of shards[].m"]);
+    let by_offsets = of(|index| format!("shards+{:#x}", 48 * (index + 1)), 100.0, 50.0);
+    assert_eq!(by_offsets, ["shards+0x60", "2 locks of shards[]"]);
     assert_eq!(named(10.0, 50.0), ["3 locks of shards[].m"]);
     assert_eq!(named(100.0, 1.0), ["3 locks of shards[].m"], "one wait may be long by chance");
 }
