@@ -21,8 +21,9 @@ pub(crate) struct RunArgs {
     /// it has released the mutex. With `under` it does so before. --threads is the number of workers. pool needs a lock
     /// with a condition variable, and does not run in `ondeck sim`.
     ///
-    /// readers/write100-cs0-out0 reads, and writes once in 100 operations; with write0 it only reads. Its locks are the
-    /// reader-writer locks of ondeck, std, parking_lot and pthread, under the names of their mutexes.
+    /// readers/write100-cs0-out0 reads, and writes once in 100 operations; with write0 it only reads. readers/locks64
+    /// takes one of 64 locks each time. Its locks are the reader-writer locks of ondeck, std, parking_lot and pthread,
+    /// under the names of their mutexes.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = choice::workload)]
     pub(crate) workload: Vec<Workloads>,
 

@@ -1,7 +1,7 @@
 //! `readers`: threads that mostly read what few of them write, with the reader-writer locks of the libraries whose mutexes
 //! the other workloads measure.
 //!
-//! Each operation reads, or once in so many writes. A reader looks at the number before and after its work, so that a lock
+//! Each operation reads, or once in so many writes, one of some locks at random. A reader looks at the number before and after its work, so that a lock
 //! is found out that lets a writer in beside it.
 //!
 //! It runs on hardware only: the simulator has no reader-writer lock.
@@ -112,7 +112,7 @@ impl ReadWriteLock for PthreadLock {
 }
 
 struct Readers<L> {
-    lock: CachePadded<L>,
+    locks: Box<[CachePadded<L>]>,
     write_every: u32,
     cs: u32,
     out: u32,
@@ -135,7 +135,8 @@ impl<L: ReadWriteLock> Job for Readers<L> {
 
     #[inline(always)]
     fn turn<M: Meter>(&self, local: &mut Local, meter: &mut M) {
-        let lock = &self.lock.0;
+        let at = if let [_] = *self.locks { 0 } else { local.random.below(self.locks.len() as u32) };
+        let lock = &self.locks[at as usize].0;
         if self.write_every > 0 && local.random.below(self.write_every) == 0 {
             meter.around(|| {
                 lock.write(|number| {
@@ -163,11 +164,12 @@ impl<L: ReadWriteLock> Job for Readers<L> {
     }
 
     fn updates(&self) -> u64 {
-        self.lock.0.read(|number| number.load(Relaxed))
+        self.locks.iter().map(|lock| lock.0.read(|number| number.load(Relaxed))).sum()
     }
 }
 
 pub(super) fn run_with<L: ReadWriteLock>(spec: &WorkloadSpec, conditions: &Conditions) -> Result<Row, End> {
     let WorkloadSpec { write_every, cs, out, .. } = *spec;
-    measure::<Hardware, _>(conditions, Arc::new(Readers { lock: CachePadded(L::new()), write_every, cs, out }), true)
+    let locks = (0..spec.locks).map(|_| CachePadded(L::new())).collect();
+    measure::<Hardware, _>(conditions, Arc::new(Readers { locks, write_every, cs, out }), true)
 }

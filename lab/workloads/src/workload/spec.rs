@@ -282,7 +282,7 @@ pub static WORKLOADS: [WorkloadInfo; 16] = [
     WorkloadInfo {
         kind: Kind::Readers,
         name: "readers",
-        about: "threads read, and once in 100 operations write, under a reader-writer lock: by /write100-cs0-out0; write0: never",
+        about: "threads read, and once in 100 operations write, under a reader-writer lock: by /write100-cs0-out0; write0: never; of many by -locks64",
         default_threads: &[1, 2, 4, 16],
         hardware_only: true,
         ..USUAL
@@ -304,7 +304,7 @@ pub struct WorkloadSpec {
     pub cs: u32,
     /// Units of work outside; of these only.
     pub out: u32,
-    /// How many locks there are; of `lock-bench` only.
+    /// How many locks there are; of `lock-bench` and `readers` only.
     pub locks: u32,
     /// What is worked on inside the section; of `sections` only.
     pub data: Data,
@@ -329,7 +329,7 @@ impl WorkloadSpec {
             kind,
             cs: 0,
             out: 0,
-            locks: 2,
+            locks: if matches!(kind, Kind::Readers) { 1 } else { 2 },
             write_every: 100,
             data: Data::Counter,
             burst,
@@ -369,7 +369,7 @@ impl WorkloadSpec {
             (Kind::Sections | Kind::Readers, "cs") => &mut self.cs,
             (Kind::Sections | Kind::Readers, "out") => &mut self.out,
             (Kind::Readers, "write") => &mut self.write_every,
-            (Kind::LockBench, "locks") => &mut self.locks,
+            (Kind::LockBench | Kind::Readers, "locks") => &mut self.locks,
             (Kind::Pool, "burst") => &mut self.burst,
             (Kind::Pool, "work") => &mut self.work_us,
             (Kind::Pool, "gap") => &mut self.gap_us,
@@ -445,7 +445,8 @@ impl WorkloadSpec {
             let accepted = if min == max { format!("exactly {min}") } else { format!("{min} to {max}") };
             return Some(format!("{name} cannot run with {threads} threads; it takes {accepted}"));
         }
-        if self.kind == Kind::LockBench && !(1..=MAX_LOCKS).contains(&self.locks) {
+        let has_locks = matches!(self.kind, Kind::LockBench | Kind::Readers);
+        if has_locks && !(1..=MAX_LOCKS).contains(&self.locks) {
             return Some(format!("{name} cannot run with {} locks; it takes 1 to {MAX_LOCKS}", self.locks));
         }
         let is_possible = (1..=MAX_BURST).contains(&self.burst) && self.work_us <= MAX_US && self.gap_us <= MAX_US;
@@ -465,7 +466,7 @@ impl WorkloadSpec {
     }
 }
 
-/// Most locks of `lock-bench`: each has two cache lines of its own, and a million is "no contention" in the original.
+/// Most locks: each has two cache lines of its own, and a million is "no contention" in the original.
 const MAX_LOCKS: u32 = 1_000_000;
 /// Most jobs of a burst.
 const MAX_BURST: u32 = 10_000;
@@ -487,7 +488,10 @@ impl fmt::Display for WorkloadSpec {
                 self.data.name().map_or(Ok(()), |data| write!(f, "-{data}"))
             }
             Kind::LockBench => write!(f, "/locks{}", self.locks),
-            Kind::Readers => write!(f, "/write{}-cs{}-out{}", self.write_every, self.cs, self.out),
+            Kind::Readers => {
+                write!(f, "/write{}-cs{}-out{}", self.write_every, self.cs, self.out)?;
+                if self.locks == 1 { Ok(()) } else { write!(f, "-locks{}", self.locks) }
+            }
             Kind::Pool => {
                 let (burst, work, gap, notify) = (self.burst, self.work_us, self.gap_us, self.notify.name());
                 write!(f, "/burst{burst}-work{work}-gap{gap}-{notify}")
@@ -526,6 +530,10 @@ mod tests {
         let readers = WorkloadSpec { write_every: 7, cs: 5, ..WorkloadSpec::new(Kind::Readers) };
         assert_eq!(readers.to_string(), "readers/write7-cs5-out0");
         assert_eq!(WorkloadSpec::parse_name("readers/write7-cs5"), Some(readers));
+        let many = WorkloadSpec { locks: 1024, ..readers };
+        assert_eq!(many.to_string(), "readers/write7-cs5-out0-locks1024");
+        assert_eq!(WorkloadSpec::parse_name("readers/write7-cs5-locks1024"), Some(many));
+        assert!(WorkloadSpec { locks: 0, ..readers }.fault(2).is_some());
         for (data, name) in Data::NAMED {
             let spec = WorkloadSpec { data, ..spec };
             assert_eq!(spec.to_string(), format!("sections/cs20-out60-{name}"));
@@ -547,7 +555,7 @@ mod tests {
             "lock-bench/locksx",
             "pool/below",
             "solo/under",
-            "readers/locks2",
+            "sections/locks2",
         ] {
             assert_eq!(WorkloadSpec::parse_name(text), None, "{text}");
         }

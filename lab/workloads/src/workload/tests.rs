@@ -319,7 +319,7 @@ fn each_lock_with_a_condition_variable_serves_a_pool() {
 fn each_library_has_readers() {
     for lock in ["ondeck", "std", "parking-lot", "parking-lot-012", "pthread"] {
         for write_every in [0, 1, 10] {
-            let spec = WorkloadSpec { write_every, ..WorkloadSpec::new(Kind::Readers) };
+            let spec = WorkloadSpec { write_every, locks: 1 + write_every, ..WorkloadSpec::new(Kind::Readers) };
             let rows =
                 under_conditions("readers", 3, 50, 60_000, |conditions| run_own(&spec, lock, conditions)).unwrap();
             assert!(rows.len() == 1 && rows[0].ops > Some(0), "{lock} {rows:?}");
