@@ -329,7 +329,8 @@ pub(crate) mod tests {
 
     /// A recording that has room for so many threads that wait.
     pub(crate) fn with_room_for_waiters(waiters: u64) -> &'static Recording {
-        let place = map(FIRST_PIECE + 1);
+        let bytes = waiters as usize * size_of::<crate::layout::Waiter>();
+        let place = map(FIRST_PIECE + bytes.div_ceil(PIECE));
         // SAFETY: memory of our own, of zeros, larger than a header.
         let header = unsafe { &mut *place.cast::<Header>() };
         header.pid = std::process::id();

@@ -328,11 +328,13 @@ impl Images {
         if let Some(known) = self.files.get(&key) {
             return Ok(known.clone());
         }
-        let elf = match open(window(pid), mapping, path) {
+        let opened = if path == Path::new(VDSO) { Err(String::new()) } else { open(window(pid), mapping, path) };
+        let elf = match opened {
             _ if path == Path::new(VDSO) => open_files::vdso(),
             Ok((lasting, file)) => open_files::read(without_mark(path), lasting, file),
             Err(_) if NO_FILES.iter().any(|kind| path.as_os_str().as_bytes().starts_with(kind)) => None,
-            Err(fault) => return Err(fault),
+            // Another process's look may have opened it, as long as that could be done.
+            Err(fault) => Some(open_files::known(mapping, without_mark(path)).ok_or(fault)?),
         };
         self.files.insert(key, elf.clone());
         Ok(elf)

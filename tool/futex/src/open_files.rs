@@ -1,6 +1,6 @@
 //! Programs and libraries that are open now.
 
-use crate::maps::{self, VDSO};
+use crate::maps::{self, Mapping, VDSO};
 use crate::process::memory;
 use crate::walk::module::Elf;
 use std::collections::BTreeMap;
@@ -35,10 +35,19 @@ pub(crate) fn read(mapped: &Path, path: PathBuf, file: File) -> Option<Arc<Elf>>
     Some(elf)
 }
 
+/// What was mapped, if it is open, and if its file system maps files under the numbers that it opens them under.
+pub(crate) fn known(mapping: &Mapping, mapped: &Path) -> Option<Arc<Elf>> {
+    let device = libc::makedev((mapping.device >> 32) as u32, mapping.device as u32);
+    let key = (device, mapping.number, mapped.to_owned());
+    let files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    files.get(&key).and_then(Weak::upgrade).filter(|elf| elf.is_unchanged() && elf.is_at_its_path())
+}
+
 /// The kernel's code in each process, as a file in memory.
 pub(crate) fn vdso() -> Option<Arc<Elf>> {
-    static COPY: OnceLock<Option<Arc<Elf>>> = OnceLock::new();
-    COPY.get_or_init(|| copy_of_vdso().and_then(|file| Elf::read(VDSO.into(), file)).map(Arc::new)).clone()
+    static COPY: OnceLock<Arc<Elf>> = OnceLock::new();
+    let made = || copy_of_vdso().and_then(|file| Elf::read(VDSO.into(), file)).map(Arc::new);
+    COPY.get().cloned().or_else(|| made().map(|elf| COPY.get_or_init(|| elf).clone()))
 }
 
 fn copy_of_vdso() -> Option<File> {

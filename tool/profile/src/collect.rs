@@ -127,6 +127,14 @@ impl Kept {
         grown.is_ok()
     }
 
+    /// The same of what is asked for again and again: it is counted once.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let n_before = self.n_left_out;
+        let fits = self.fits(bytes);
+        self.n_left_out = self.n_left_out.min(n_before.max(1));
+        fits
+    }
+
     /// So many bytes are kept no more.
     fn give_back(&mut self, bytes: usize) {
         self.share.iter_mut().for_each(|share| share.shrink(bytes as u64));
@@ -421,7 +429,7 @@ impl Recording {
         let mut waiters = reader.waiters()?;
         // A process may claim as many as there is room for.
         let more = waiters.len().saturating_sub(self.most_waiters);
-        if more == 0 || kept.fits(more * size_of::<Waiter>()) {
+        if more == 0 || kept.has_room(more * size_of::<Waiter>()) {
             self.most_waiters += more;
         }
         waiters.truncate(self.most_waiters);

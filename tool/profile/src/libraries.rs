@@ -26,7 +26,7 @@ const LIBRARY_LOCKS: &[LibraryLock] = &[
         advice: "Write larger pieces, or give each thread its own",
     },
     LibraryLock {
-        functions: "mmap$ munmap$ mremap$ mprotect$ madvise$ brk$",
+        functions: "munmap$ mremap$ mprotect$ brk$",
         what: "the kernel's lock of the memory map",
         advice: "Keep memory that was mapped and use it again, or have fewer threads change the map",
     },

@@ -62,8 +62,9 @@ const WORK: &str = "epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselec
 const ASLEEP: &str = "nanosleep clock_nanosleep";
 /// Those that wait for locks of files. Of `fcntl`, nothing else waits.
 const FILE_LOCKS: &str = "flock fcntl";
-/// Those that change the memory map of the process, which has one lock in the kernel. Seldom do they sleep for anything else.
-const MAPS: &str = "mmap munmap mremap mprotect madvise brk";
+/// Those that change the memory map of the process, which has one lock in the kernel, and sleep for nothing else. `mmap` and `madvise`
+/// may read files.
+const MAPS: &str = "munmap mremap mprotect brk";
 
 /// Whether who is in that system call has nothing to do.
 pub(crate) fn is_idle(call: &str) -> bool {

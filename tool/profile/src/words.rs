@@ -306,8 +306,8 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
         (
             dropped.waiters,
             "wait",
-            "not seen while it lasted, because too many threads waited at once: a hang may be missing, and what a holder did: \
-             try a larger --max-mb",
+            "not seen while it lasted, because too many threads waited at once: a hang may be missing, and what a holder did. \
+             --max-mb 256 has the most room for them",
         ),
     ];
     let dropped = rows.into_iter().filter(|(n, ..)| *n > 0).map(|(n, what, why)| match (n, what) {

@@ -13,6 +13,7 @@
 use super::Recording;
 use crate::layout::{NONE, Waiter};
 use crate::thread::{self, own};
+use core::ops::Range;
 use core::sync::atomic::{
     AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
@@ -23,7 +24,7 @@ pub(crate) const NOWHERE: u32 = 0;
 /// The next thread that waits for the first time begins to look here.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 /// Room enough for most programs, and soon read.
-const NEAR: u32 = 1024;
+const NEAR: u64 = 1024;
 
 /// What a thread begins to wait for.
 #[derive(Clone, Copy)]
@@ -36,11 +37,13 @@ pub(crate) struct WaitTarget {
 
 /// The calling thread waits since `since`. Its slot, counted from 1; [`NOWHERE`] if none is free near by.
 pub(crate) fn enter(recording: &Recording, what: WaitTarget, since: u64) -> u32 {
-    let near = match own().slot.get() {
-        NOWHERE => NEXT.fetch_add(1, Relaxed) % NEAR,
-        slot => slot - 1,
+    let room = recording.waiters.room;
+    let near = room.min(NEAR);
+    let first = match own().slot.get() {
+        NOWHERE => take(recording, 0..near, NEXT.fetch_add(1, Relaxed)),
+        slot => take(recording, 0..room, slot - 1),
     };
-    let taken = take(recording, near).or_else(|| take(recording, NEXT.fetch_add(1, Relaxed)));
+    let taken = first.or_else(|| take(recording, near..room, NEXT.fetch_add(1, Relaxed)));
     let Some((number, slot)) = taken else {
         recording.count_dropped(&recording.dropped_waiters);
         return NOWHERE;
@@ -58,12 +61,12 @@ pub(crate) fn enter(recording: &Recording, what: WaitTarget, since: u64) -> u32 
     number
 }
 
-/// A free slot from that one on, and its number.
-fn take(recording: &Recording, first: u32) -> Option<(u32, &Waiter)> {
-    /// Further than that, this part of the table is as good as full.
+/// A free slot of that part of the table, from that one of it on, and its number.
+fn take(recording: &Recording, part: Range<u64>, first: u32) -> Option<(u32, &Waiter)> {
+    /// Further than that, the part is as good as full.
     const FARTHEST: u64 = 32;
-    let room = recording.waiters.room;
-    (0..FARTHEST.min(room)).map(|step| (u64::from(first) + step) % room).find_map(|index| {
+    let length = part.end - part.start;
+    (0..FARTHEST.min(length)).map(|step| part.start + (u64::from(first) + step) % length).find_map(|index| {
         let slot = recording.entry::<Waiter>(recording.waiters, index)?;
         let is_ours =
             slot.thread.load(Relaxed) == 0 && slot.thread.compare_exchange(0, Waiter::TAKEN, Acquire, Relaxed).is_ok();
@@ -124,18 +127,18 @@ mod tests {
     #[test]
     fn threads_that_wait_one_after_another_have_few_slots() {
         let _alone = alone();
-        let recording = with_room_for_waiters(2 * u64::from(NEAR));
-        for since in 0..4 * u64::from(NEAR) {
+        let recording = with_room_for_waiters(2 * NEAR);
+        for since in 0..4 * NEAR {
             own().slot.set(NOWHERE);
             leave(recording, enter(recording, WHAT, since));
         }
         let most = recording.most_waiters.load(Relaxed);
-        assert_eq!(most, NEAR);
+        assert_eq!(u64::from(most), NEAR);
         // More than that at once have slots, too.
         let slots: std::collections::HashSet<u32> = (0..NEAR + NEAR / 2)
             .map(|since| {
                 own().slot.set(NOWHERE);
-                enter(recording, WHAT, since.into())
+                enter(recording, WHAT, since)
             })
             .collect();
         assert!(slots.len() == (NEAR + NEAR / 2) as usize && !slots.contains(&NOWHERE), "{}", slots.len());

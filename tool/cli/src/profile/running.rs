@@ -344,11 +344,16 @@ impl RecordedProcesses {
     /// Switches the recorders off, and says when that was. Names take a while: from here on nothing needs the directories, so
     /// nothing is left if a signal ends us. What is in the files is there until the rest of the answer is dropped.
     pub(crate) fn end(&mut self) -> (u64, Vec<Ended>) {
-        // One that does nothing takes its time.
-        let have_ended: Vec<bool> = std::thread::scope(|scope| {
-            let ends = self.processes.iter_mut().map(|(_, process, _)| scope.spawn(|| process.end()));
-            ends.collect::<Vec<_>>().into_iter().map(|end| end.join().unwrap_or(false)).collect()
-        });
+        /// One that does nothing takes its time.
+        const AT_ONCE: usize = 32;
+        let mut have_ended: Vec<bool> = Vec::new();
+        for some in self.processes.chunks_mut(AT_ONCE) {
+            std::thread::scope(|scope| {
+                let ends = some.iter_mut().map(|(_, process, _)| scope.spawn(|| process.end()));
+                let ends: Vec<_> = ends.collect();
+                have_ended.extend(ends.into_iter().map(|end| end.join().unwrap_or(false)));
+            });
+        }
         let ended = now_ns();
         self.collector.take(ended);
         let left = self.processes.drain(..).zip(have_ended).map(|((_, process, place), has_ended)| {

@@ -61,6 +61,11 @@ const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, libc::SIGKILL];
 /// others have begun or ended their recordings by then.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Whether somebody who has wanted an end, since when is remembered, wants it once more.
+fn insists(wanted_end: &mut Option<Instant>, signal: i32, now: Instant) -> bool {
+    is_ending(signal) && now.duration_since(*wanted_end.get_or_insert(now)) >= PATIENCE
+}
+
 /// Whether somebody else ends a program by a signal that has come to us or to it.
 pub(super) fn is_ending(signal: i32) -> bool {
     ENDING.contains(&signal)
@@ -85,10 +90,7 @@ impl Orders {
     /// The same if no program of ours is meant by any.
     pub(super) fn of_ours() -> Result<Self, Exit> {
         let mut wanted_end = None;
-        let insists = move |signal: i32| {
-            let is_ending = is_ending(signal);
-            is_ending && wanted_end.get_or_insert_with(Instant::now).elapsed() >= PATIENCE
-        };
+        let insists = move |signal: i32| insists(&mut wanted_end, signal, Instant::now());
         let told = listen_to(|signal| !OF_PROGRAMS.contains(&signal), insists)?;
         Ok(Orders { told, is_stopped: Cell::new(false), has_snapshots: true })
     }
@@ -225,4 +227,19 @@ pub(crate) fn listen() -> io::Result<Arc<AtomicUsize>> {
         signal_hook::flag::register_usize(number, signal.clone(), number.unsigned_abs() as usize)?;
     }
     Ok(signal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_wants_an_end_again_after_a_while_insists() {
+        let start = Instant::now();
+        let mut wanted_end = None;
+        let mut insists = |signal, after: Duration| insists(&mut wanted_end, signal, start + after);
+        assert!(!insists(SIGUSR1, Duration::ZERO) && !insists(SIGUSR1, 2 * PATIENCE), "no wish for an end");
+        assert!(!insists(SIGINT, 2 * PATIENCE) && !insists(SIGTERM, 3 * PATIENCE - Duration::from_nanos(1)));
+        assert!(insists(SIGINT, 3 * PATIENCE));
+    }
 }

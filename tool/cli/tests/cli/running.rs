@@ -2,12 +2,11 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::support::programs::{built, compiled, library, profile_of, profiled, recording_example, skipped};
-use crate::support::{Scratch, command, failed, ondeck, run as finished, signal, takes, until, with_both_locks};
+use crate::support::{Scratch, command, failed, ondeck, run as finished, until, with_both_locks};
 use ondeck_profile::{Profile, State};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 /// `server.c`, or the like, as it runs.
 pub(crate) struct Server(Child);
@@ -218,24 +217,6 @@ fn what_cannot_be_recorded_is_said_with_what_to_do() {
         }
         server.end();
     }
-}
-
-/// As who waits for memory that never answers: this one waits for ever to write its profile.
-#[test]
-fn who_insists_on_an_end_gets_it() {
-    use std::os::unix::process::ExitStatusExt;
-    const ALL_THAT_A_PIPE_HOLDS: usize = 64 << 10;
-    let server = Server::with("glibc", &["sleeps"]);
-    let (_reader, mut pipe) = std::io::pipe().unwrap();
-    pipe.write_all(&[b' '; ALL_THAT_A_PIPE_HOLDS]).unwrap();
-    let mut command = command(&["profile", "--format", "json", "--for", "100ms", "--pid", &server.pid()]);
-    let mut observer = command.stdout(pipe).stderr(Stdio::null()).spawn().unwrap();
-    until("its handlers", || takes(&observer, &[libc::SIGINT]));
-    signal(&observer, libc::SIGINT);
-    std::thread::sleep(Duration::from_millis(5_100));
-    signal(&observer, libc::SIGINT);
-    assert_eq!(observer.wait().unwrap().signal(), Some(libc::SIGINT));
-    server.end();
 }
 
 /// Then the kernel shows what the process has under the numbers of the other threads only.

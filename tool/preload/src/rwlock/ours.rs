@@ -285,12 +285,18 @@ mod tests {
                 lock.revive(ours);
                 lock.raw.read();
                 // Does not wait for ever for who forgets it.
-                scope.spawn(|| lock.raw.write_until(PreloadPlatform::now_ns() + 500_000_000));
+                scope.spawn(|| {
+                    let is_in = lock.raw.write_until(PreloadPlatform::now_ns() + 100 * PATIENCE_NS);
+                    // SAFETY: acquired above.
+                    is_in.then(|| unsafe { lock.raw.release_write() });
+                });
                 while !lock.raw.is_contended() {
                     std::thread::yield_now();
                 }
             });
             let is_waited_for = lock.raw.is_contended();
+            // SAFETY: acquired above.
+            unsafe { lock.raw.release_read() };
             assert!(is_waited_for && lock.generation.load(Relaxed) == ours && !lock.is_moved());
         });
     }

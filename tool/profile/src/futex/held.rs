@@ -101,6 +101,8 @@ pub(super) fn add(profile: &mut Profile, held: Vec<Held>) {
         let lock = lock.map(|at| WaitObject::Lock(at as u32));
         lock.or_else(|| condition().map(|at| WaitObject::Condition(at as u32)))
     };
+    /// Less of all waiting is too little to tell of holders instead of wakers.
+    const WORTH_MORE: f64 = 0.25;
     for Held { process, address, causes } in held {
         let Some(WaitObject::Lock(at)) = find(profile, process, address) else { continue };
         let all: f64 = causes.iter().map(|(cause, _)| cause.ns).sum();
@@ -118,7 +120,8 @@ pub(super) fn add(profile: &mut Profile, held: Vec<Held>) {
             some.map(|cause| cause.ns).sum()
         };
         // Whom the kernel has seen to wake the others says more than nobody.
-        if profile.lock == FROM_KERNEL && sum(true) < sum(false) {
+        let is_known = sum(true) >= sum(false) && sum(true) >= WORTH_MORE * all;
+        if profile.lock == FROM_KERNEL && !is_known {
             continue;
         }
         causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
