@@ -328,9 +328,10 @@ impl Images {
         if let Some(known) = self.files.get(&key) {
             return Ok(known.clone());
         }
-        let opened = if path == Path::new(VDSO) { Err(String::new()) } else { open(window(pid), mapping, path) };
-        let elf = match opened {
-            _ if path == Path::new(VDSO) => open_files::vdso(),
+        if path == Path::new(VDSO) {
+            return Ok(open_files::vdso());
+        }
+        let elf = match open(window(pid), mapping, path) {
             Ok((lasting, file)) => open_files::read(without_mark(path), lasting, file),
             Err(_) if NO_FILES.iter().any(|kind| path.as_os_str().as_bytes().starts_with(kind)) => None,
             // Another process's look may have opened it, as long as that could be done.
@@ -430,14 +431,6 @@ fn page(address: u64) -> u64 {
     address / 4096
 }
 
-/// Whether a process has the same files as this one by the same paths. One that is gone is taken to have had them.
-fn sees_our_files(pid: u32) -> bool {
-    ["ns/mnt", "root"].iter().all(|what| {
-        let of = |process: &str| std::fs::read_link(format!("/proc/{process}/{what}")).ok();
-        of(&pid.to_string()).is_none_or(|theirs| of("self").is_none_or(|ours| ours == theirs))
-    })
-}
-
 /// Whether a link of the kernel's has led to the file that was mapped: another one may be at its addresses by now. Where files
 /// are mapped under other numbers than they are opened under (overlayfs, btrfs), their device is another one too, and names tell.
 fn is_of(file: &File, mapping: &Mapping, path: &Path) -> bool {
@@ -454,7 +447,7 @@ fn is_of(file: &File, mapping: &Mapping, path: &Path) -> bool {
 fn open(window: u32, mapping: &Mapping, path: &Path) -> Result<(PathBuf, File), String> {
     // In a container, the process's own files are elsewhere, and here others may have their names.
     let inside = PathBuf::from(format!("/proc/{window}/root{}", path.display()));
-    let lasting = if sees_our_files(window) { path } else { &inside };
+    let lasting = if open_files::sees_ours(window) { path } else { &inside };
     let exe = PathBuf::from(format!("/proc/{window}/exe"));
     let is_exe = std::fs::read_link(&exe).is_ok_and(|program| program == path);
     let link = PathBuf::from(format!("/proc/{window}/map_files/{:x}-{:x}", mapping.start, mapping.end));

@@ -43,6 +43,14 @@ pub(crate) fn known(mapping: &Mapping, mapped: &Path) -> Option<Arc<Elf>> {
     files.get(&key).and_then(Weak::upgrade).filter(|elf| elf.is_unchanged() && elf.is_at_its_path())
 }
 
+/// Whether a process has the same files as this one by the same paths. One that is gone is taken to have had them.
+pub(crate) fn sees_ours(pid: u32) -> bool {
+    ["ns/mnt", "root"].iter().all(|what| {
+        let of = |process: &str| std::fs::read_link(format!("/proc/{process}/{what}")).ok();
+        of(&pid.to_string()).is_none_or(|theirs| of("self").is_none_or(|ours| ours == theirs))
+    })
+}
+
 /// The kernel's code in each process, as a file in memory.
 pub(crate) fn vdso() -> Option<Arc<Elf>> {
     static COPY: OnceLock<Arc<Elf>> = OnceLock::new();
