@@ -55,7 +55,8 @@ pub(crate) use unlocked::or_abort;
 /// # Panics
 /// A lock can have 524,288 readers at once. The next one panics, and the lock stays as it was. If readers count themselves by
 /// core, the next writer does that instead, from 655,361 on. The drop of a read guard may panic then, too, and that guard stays
-/// counted, or end the process. Guards that you forget count too, and 131,071 readers may wait. A panic while a guard is alive releases the lock and does not poison it.
+/// counted, or end the process. Guards that you forget count too. Also, 131,071 readers may wait at once. A panic while a guard
+/// is alive releases the lock and does not poison it.
 ///
 /// # Example
 /// ```

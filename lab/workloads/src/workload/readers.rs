@@ -1,8 +1,8 @@
 //! `readers`: threads that mostly read what few of them write, with the reader-writer locks of the libraries whose mutexes
 //! the other workloads measure.
 //!
-//! Each operation reads, or once in so many writes, one of some locks at random. A reader looks at the number before and after its work, so that a lock
-//! is found out that lets a writer in beside it.
+//! Each operation takes a lock, one of some at random, to read, or once in so many to write. A reader looks at the number before
+//! and after its work, so that a lock is found out that lets a writer in beside it.
 //!
 //! It runs on hardware only: the simulator has no reader-writer lock.
 

@@ -61,7 +61,7 @@ const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, libc::SIGKILL];
 /// others have begun or ended their recordings by then.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Whether somebody who has wanted an end, since when is remembered, wants it once more.
+/// Whether a signal wants an end that was wanted [`PATIENCE`] ago already. `wanted_end` keeps the first time.
 fn insists(wanted_end: &mut Option<Instant>, signal: i32, now: Instant) -> bool {
     is_ending(signal) && now.duration_since(*wanted_end.get_or_insert(now)) >= PATIENCE
 }

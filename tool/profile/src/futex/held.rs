@@ -144,3 +144,35 @@ pub(super) fn add(profile: &mut Profile, held: Vec<Held>) {
         time.on = time.stack.and_then(|stack| stacks.get(&stack)).map(|at| WaitObject::Lock(*at));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up;
+
+    /// The causes of the first lock, in the view from the kernel, and whether it keeps who has woken its waiters.
+    fn added(causes: &[(State, Option<u32>, f64)]) -> (usize, bool) {
+        let mut profile = made_up::server();
+        profile.lock = FROM_KERNEL.to_owned();
+        let lock = &mut profile.locks[0];
+        (lock.causes, lock.holders) = (Vec::new(), Vec::new());
+        lock.wakers = vec![Site { stack: 0, count: 1.0, ns: 1.0 }];
+        let (process, address) = (lock.process, lock.address);
+        let cause = |(state, stack, ns): &(State, Option<u32>, f64)| {
+            (Cause { state: *state, stack: *stack, ns: *ns, ..Cause::default() }, None)
+        };
+        add(&mut profile, vec![Held { process, address, causes: causes.iter().map(cause).collect() }]);
+        let lock = profile.locks.iter().find(|lock| (lock.process, lock.address) == (process, address)).unwrap();
+        (lock.causes.len(), !lock.wakers.is_empty())
+    }
+
+    #[test]
+    fn wakers_stay_unless_holders_are_known() {
+        let (known, unknown) = ((State::Computing, Some(0), 30.0), (State::Computing, None, 20.0));
+        let passing = (State::Passing, None, 50.0);
+        assert_eq!(added(&[known, unknown, passing]), (3, false));
+        assert_eq!(added(&[passing]), (0, true), "nobody was seen to hold it");
+        assert_eq!(added(&[unknown, (State::Computing, Some(0), 10.0)]), (0, true));
+        assert_eq!(added(&[passing, (State::Computing, Some(0), 1.0)]), (0, true), "one look");
+    }
+}
