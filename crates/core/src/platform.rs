@@ -84,6 +84,10 @@ macro_rules! as_on_hardware {
             <$crate::Hardware as $crate::CoreCounters>::take_counter()
         }
 
+        fn pays_alone() -> bool {
+            <$crate::Hardware as $crate::CoreCounters>::pays_alone()
+        }
+
         unsafe fn give_counter(counter: u32) {
             // SAFETY: the caller owes the same.
             unsafe { <$crate::Hardware as $crate::CoreCounters>::give_counter(counter) }

@@ -6,8 +6,6 @@
 
 use crate::handler::or_leave;
 use crate::probes;
-#[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::__cpuid;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use ondeck_core::{CoreCounters, Hardware, Platform, Step, ThreadId, WaitEnd};
@@ -29,22 +27,6 @@ pub(crate) fn ask_early() {
     if parallelism > 1 && !Hardware::may_spin() {
         IS_OFF.store(1, Relaxed);
     }
-}
-
-/// Whether to release by a sequence is cheaper for functions that are called: on Zen 3 it was not (X42 in docs/experiments.md).
-pub(crate) fn gains_by_sequences() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        const AMD: [u32; 3] =
-            [u32::from_le_bytes(*b"Auth"), u32::from_le_bytes(*b"enti"), u32::from_le_bytes(*b"cAMD")];
-        let (vendor, signature) = (__cpuid(0), __cpuid(1).eax);
-        let is_amd = [vendor.ebx, vendor.edx, vendor.ecx] == AMD;
-        let family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
-        let model = signature >> 4 & 0xf | signature >> 12 & 0xf0;
-        !(is_amd && family == 25 && matches!(model, 0..=0xf | 0x20..=0x5f))
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
 }
 
 impl CoreCounters for PreloadPlatform {

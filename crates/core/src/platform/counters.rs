@@ -49,6 +49,11 @@ pub trait CoreCounters: Platform {
         None
     }
 
+    /// Whether a counter pays for a lock whose readers do not meet: few are taken, and to count costs much less than to write the word.
+    fn pays_alone() -> bool {
+        true
+    }
+
     /// Gives it back.
     ///
     /// # Safety

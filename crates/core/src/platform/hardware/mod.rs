@@ -7,6 +7,7 @@
 mod busy;
 mod clock;
 mod parallelism;
+mod processor;
 mod sequence;
 
 mod thread_index;
@@ -74,6 +75,11 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 pub struct Hardware;
 
 impl Hardware {
+    /// Whether the processor is an AMD of Zen 3, where restartable sequences gain least.
+    pub fn is_zen_3() -> bool {
+        processor::is_zen_3()
+    }
+
     /// From here on no mutex of this process, and no writer of a reader-writer lock, begins to do without a locked instruction. For
     /// processors on which that gains nothing. Readers use restartable sequences all the same.
     pub fn stay_loud() {
@@ -229,6 +235,10 @@ impl CoreCounters for Hardware {
 
     fn take_counter() -> Option<NonZeroU32> {
         sequence::counters::take()
+    }
+
+    fn pays_alone() -> bool {
+        sequence::counters::pays_alone(Self::is_zen_3())
     }
 
     unsafe fn give_counter(counter: u32) {

@@ -52,6 +52,8 @@ const N_COUNTERS: usize = 1 << COUNTER_BITS;
 const ROW_BYTES: usize = N_COUNTERS * 8;
 /// Threads on cores beyond that count as if they had no sequences.
 const MOST_ROWS: usize = 1024;
+/// From so many counters that on that are taken, a lock whose readers do not meet gets none.
+const FEW: u32 = 64;
 const BYTES: usize = PAGE + MOST_ROWS * ROW_BYTES;
 
 /// The first page. Part 0 of each row is no counter: the row's core counts its samples there.
@@ -191,13 +193,14 @@ pub(in super::super::super) fn is_sampled(one_in: u32) -> bool {
     n & u64::from(one_in - 1) == 0
 }
 
-/// Locks that are spread, by their addresses: guesses, so several may share a place.
-static NOTES: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
+/// Locks that are spread, by their addresses: guesses, so several may share a place. Few of [`FEW`] do.
+static NOTES: [AtomicU8; 1 << NOTE_BITS] = [const { AtomicU8::new(0) }; 1 << NOTE_BITS];
+const NOTE_BITS: u32 = 12;
 
 #[inline(always)]
 fn note_of(word: *const AtomicU64) -> &'static AtomicU8 {
     let hash = (word.addr() as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    &NOTES[(hash >> 56) as usize]
+    &NOTES[(hash >> (64 - NOTE_BITS)) as usize]
 }
 
 /// As `CoreCounters::is_noted`.
@@ -228,6 +231,17 @@ pub(in super::super::super) fn take() -> Option<NonZeroU32> {
         let mut mine = free.filter(|bit| words[at].fetch_or(1 << bit, Acquire) & 1 << bit == 0);
         mine.next().and_then(|bit| NonZeroU32::new(at as u32 * 64 + bit))
     })
+}
+
+/// As `CoreCounters::pays_alone`. Where that gains nothing, it ends the time in which of a program's locks only some are spread.
+#[cold]
+pub(in super::super::super) fn pays_alone(gains_nothing: bool) -> bool {
+    let least = u32::from(gains_nothing);
+    table().map_or(!gains_nothing, |head| (least..FEW).contains(&n_taken(head)))
+}
+
+fn n_taken(head: &Head) -> u32 {
+    head.taken.iter().map(|taken| taken.load(Relaxed).count_ones()).sum()
 }
 
 /// As `CoreCounters::give_counter`.

@@ -113,6 +113,29 @@ fn no_two_have_one_counter() {
     });
 }
 
+#[test]
+fn of_many_locks_only_those_are_spread_whose_readers_meet() {
+    in_its_own_process("of_many_locks_only_those_are_spread_whose_readers_meet", || {
+        let n_taken_after_reads = |lock: &crate::RawOndeckRwLock<crate::Hardware>| {
+            for _ in 0..200_000 {
+                lock.read();
+                // SAFETY: acquired above.
+                unsafe { lock.release_read() };
+            }
+            table().map_or(0, n_taken) as usize
+        };
+        let alone = n_taken_after_reads(&Default::default());
+        let few = core::iter::from_fn(take).take(FEW as usize).count();
+        assert_eq!(alone > 0, few > 0 && !crate::Hardware::is_zen_3());
+        let lock = crate::RawOndeckRwLock::default();
+        assert_eq!((n_taken_after_reads(&lock), pays_alone(false)), (few, few == 0));
+        lock.read();
+        assert_eq!(n_taken_after_reads(&lock), few + few.min(1));
+        // SAFETY: acquired above.
+        unsafe { lock.release_read() };
+    });
+}
+
 /// Runs the test of that name again from the start of a process, and there `part` of it.
 fn in_its_own_process(name: &str, part: impl FnOnce()) {
     const VARIABLE: &str = "ONDECK_PART";
