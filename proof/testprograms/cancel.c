@@ -329,6 +329,30 @@ static void too_late(void *argument)
     FAIL("cancelled while that was disabled");
 }
 
+static void *call_on(void *argument)
+{
+    OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL));
+    for (int *n_calls = argument;; __atomic_add_fetch(n_calls, 1, __ATOMIC_RELAXED))
+        syscall(SYS_gettid);
+    return NULL;
+}
+
+// A thread may ask to be cancelled anywhere, and be in the function that calls the kernel.
+static void in_a_call(int n_rounds)
+{
+    doing = "cancels of a thread that calls the kernel";
+    uint64_t seed = 7;
+    for (int i = 0; i < n_rounds; i++) {
+        int n_calls = 0;
+        pthread_t thread = start(call_on, &n_calls);
+        while (__atomic_load_n(&n_calls, __ATOMIC_RELAXED) == 0)
+            give_way();
+        dally((int)(chance(&seed) % 1000));
+        OK(pthread_cancel(thread));
+        CHECK(join_soon(thread, doing) == PTHREAD_CANCELED);
+    }
+}
+
 // One short wait with cancellation enabled and one without, again and again.
 static void *wait_now_and_again(void *argument)
 {
@@ -369,6 +393,7 @@ int main(void)
 {
     watchdog();
     disabled_meanwhile(1000);
+    in_a_call(300);
     for (enum wait wait = 0; wait < N_WAITS; wait++) {
         each_wait(wait, PTHREAD_MUTEX_NORMAL);
         each_wait(wait, PTHREAD_MUTEX_ERRORCHECK);

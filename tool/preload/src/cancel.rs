@@ -6,7 +6,7 @@
 //!
 //! So between the two changes of the type there is nothing but the system call, and no frame up to the pushed handler's
 //! owns anything that would have to be dropped. Functions that may be unwound through are `C-unwind`. The call goes by the
-//! C library's `syscall`, whose frame can be unwound at each of its instructions.
+//! C library's `syscall`, whose frame can be unwound at each of its instructions, and not by our own of that name.
 //!
 //! The C library decides to send the signal while the thread may be cancelled, and who gets it looks at the type alone. A
 //! thread may have left this sleep meanwhile, disabled its cancellation, and be in its next. So the type stays as it is while
@@ -25,7 +25,6 @@ unsafe extern "C-unwind" {
     fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
     fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int;
     fn pthread_testcancel();
-    fn syscall(number: c_long, ...) -> c_long;
 }
 
 /// Ends here if the thread has been cancelled already.
@@ -64,6 +63,7 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline:
     let error = unsafe { libc::__errno_location() };
     // SAFETY: the calling thread's own.
     let error_before = unsafe { *error };
+    let syscall = crate::real::syscall();
     let may_be_cancelled = may_be_cancelled();
     let mut before = 0;
     if may_be_cancelled {
@@ -72,8 +72,8 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, sharing: Sharing, deadline:
     }
     // SAFETY: the word is alive and aligned, the timeout null or a local.
     let answer = unsafe {
-        let unused = core::ptr::null::<u32>();
-        syscall(libc::SYS_futex, word.as_ptr(), operation, expected, timeout, unused, u32::MAX)
+        let (word, timeout) = (word.as_ptr() as c_long, timeout as c_long);
+        syscall(libc::SYS_futex, word, operation.into(), expected.into(), timeout, 0, u32::MAX.into())
     };
     if may_be_cancelled {
         // SAFETY: as above.

@@ -180,17 +180,14 @@ real! {
 
 static SYSCALL: Symbol = Symbol::new(c"syscall");
 
-/// As in the C library, whose callers may leave arguments out.
-///
-/// # Safety
-/// As there.
+/// Its type for callers that give all arguments, which they need not.
+pub(crate) type Call = unsafe extern "C-unwind" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
+
+/// The C library's `syscall`. A thread may be cancelled at each of its instructions; to look it up is no place for that.
 #[inline(always)]
-pub(crate) unsafe fn syscall(number: c_long, [a, b, c, d, e, f]: [c_long; 6]) -> c_long {
-    type Call = unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
+pub(crate) fn syscall() -> Call {
     // SAFETY: the C library's function has this type for callers that give all.
-    let function = unsafe { core::mem::transmute::<*mut c_void, Call>(SYSCALL.address()) };
-    // SAFETY: the caller keeps what the call asks for.
-    unsafe { function(number, a, b, c, d, e, f) }
+    unsafe { core::mem::transmute::<*mut c_void, Call>(SYSCALL.address()) }
 }
 
 /// What is to happen once. It may unwind.

@@ -2,13 +2,15 @@
 //! `membarrier`. So before that no mutex relies on it any more.
 //!
 //! Programs reach the kernel's call by one of two functions. One that makes it without the C library has to allow `membarrier`.
+//! A thread may be cancelled within them, at any instruction if it asks for that. So both are `C-unwind`: a function that is not has a
+//! guard against unwinding, which ends the process for an instruction that calls nothing.
 
 use crate::real;
 use core::ffi::{c_int, c_long, c_ulong};
 use ondeck_core::Hardware;
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int {
     if option == libc::PR_SET_SECCOMP {
         Hardware::forgo_sequences();
     }
@@ -17,7 +19,7 @@ pub(crate) unsafe extern "C" fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: 
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn syscall(
+pub(crate) unsafe extern "C-unwind" fn syscall(
     number: c_long,
     a: c_long,
     b: c_long,
@@ -30,5 +32,5 @@ pub(crate) unsafe extern "C" fn syscall(
         Hardware::forgo_sequences();
     }
     // SAFETY: as in `prctl`.
-    unsafe { real::syscall(number, [a, b, c, d, e, f]) }
+    unsafe { real::syscall()(number, a, b, c, d, e, f) }
 }
