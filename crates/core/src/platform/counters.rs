@@ -49,7 +49,7 @@ pub trait CoreCounters: Platform {
         None
     }
 
-    /// Whether a counter pays for a lock whose readers do not meet: few are taken, and to count costs much less than to write the word.
+    /// Whether a lock whose readers do not meet is to have a counter now: few are taken, and to count costs less than to write the word.
     fn pays_alone() -> bool {
         true
     }

@@ -36,8 +36,8 @@
 //! One read in 64 is looked at, which the word itself counts. Of these the core picks one in 16, or one in 64 of those
 //! that find no other reader. The second one without a writer in between spreads the lock: after some 2,000 reads that
 //! disturb each other, or 8,000 that do not. The latter only while few locks of the process are spread: where some of many
-//! are, no core foretells which way the next read goes, and that costs more than a reader gains who is alone. And on Zen 3, where that one
-//! gains nothing, only once readers of any lock have met. If 512 readers have entered by the counter when the next writer comes, it has saved
+//! are, the core cannot foretell which way the next read goes, and that costs more than a reader gains who is alone. On Zen 3, where that
+//! one gains nothing, also only while another lock is spread. If 512 readers have entered by the counter when the next writer comes, it has saved
 //! more than the expulsion costs, and the writer spreads the lock again as it leaves. (They are counted up to 4,095, so one in eight
 //! that has had more is taken for less.) It does so once more after a counter that was not worth it, as writers often come in pairs.
 //!

@@ -1,9 +1,22 @@
 //! Which processor this is, where that decides what pays.
 
-/// Whether it is an AMD of Zen 3. There, instructions that are not locked gain least, and nothing beside a busy neighbour on the same core.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use core::arch::x86_64::CpuidResult;
+
+/// What the processor says of itself there.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(super) fn leaf(number: u32) -> CpuidResult {
+    // SAFETY: every x86-64 processor has CPUID. Newer Rust knows that, and would do without the block.
+    #[allow(unused_unsafe)]
+    unsafe {
+        core::arch::x86_64::__cpuid(number)
+    }
+}
+
+/// Whether it is an AMD of Zen 3. There a restartable sequence costs as much as a locked instruction, while another thread keeps the
+/// same core busy.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) fn is_zen_3() -> bool {
-    use core::arch::x86_64::__cpuid;
     use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
     // A virtual machine asks its host each time, which takes microseconds.
@@ -13,9 +26,6 @@ pub(super) fn is_zen_3() -> bool {
     if KNOWN.load(Relaxed) == 0 {
         const AMD: [u32; 3] =
             [u32::from_le_bytes(*b"Auth"), u32::from_le_bytes(*b"enti"), u32::from_le_bytes(*b"cAMD")];
-        // SAFETY: every x86-64 processor has CPUID. Newer Rust knows that, and would do without the block.
-        #[allow(unused_unsafe)]
-        let leaf = |number| unsafe { __cpuid(number) };
         let (vendor, signature) = (leaf(0), leaf(1).eax);
         let is_amd = [vendor.ebx, vendor.edx, vendor.ecx] == AMD;
         let family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);

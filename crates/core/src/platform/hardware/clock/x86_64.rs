@@ -5,7 +5,8 @@
 
 use super::{CachePadded, ONE_PER_NS};
 use crate::platform::hardware::os;
-use core::arch::x86_64::{__cpuid, _rdtsc};
+use crate::platform::hardware::processor::leaf;
+use core::arch::x86_64::_rdtsc;
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// A nanosecond is about a tick, so every delay can be timed.
@@ -57,9 +58,6 @@ fn source() -> u8 {
 fn is_steady() -> bool {
     const LAST_LEAF: u32 = 0x8000_0000;
     const POWER_LEAF: u32 = 0x8000_0007;
-    // SAFETY: every x86-64 processor has CPUID. Newer Rust knows that, and would do without the block.
-    #[allow(unused_unsafe)]
-    let leaf = |number| unsafe { __cpuid(number) };
     leaf(LAST_LEAF).eax >= POWER_LEAF && leaf(POWER_LEAF).edx & (1 << 8) != 0
 }
 

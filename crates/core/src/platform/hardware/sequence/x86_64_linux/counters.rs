@@ -233,7 +233,8 @@ pub(in super::super::super) fn take() -> Option<NonZeroU32> {
     })
 }
 
-/// As `CoreCounters::pays_alone`. Where that gains nothing, it ends the time in which of a program's locks only some are spread.
+/// As `CoreCounters::pays_alone`. Where to count `gains_nothing`, it still pays once another lock has a counter: that some locks are
+/// spread and some are not costs most.
 #[cold]
 pub(in super::super::super) fn pays_alone(gains_nothing: bool) -> bool {
     let least = u32::from(gains_nothing);
