@@ -50,7 +50,9 @@ impl Handler {
     }
 }
 
-/// Does `act`. If the thread leaves it without coming back, it does `leave` on its way. `act` does not panic.
+/// Does `act`. If the thread leaves it without coming back, it does `leave` on its way. `act` does not panic. Nor does a
+/// signal handler throw in it: an exception leaves the record in the list. C++ takes all functions that wait here for such as throw
+/// nothing, but for `pthread_cond_wait`, `sem_wait` and `pthread_join`.
 #[inline]
 pub(crate) fn or_leave<T, F: Fn()>(leave: F, act: impl FnOnce() -> T) -> T {
     unsafe extern "C-unwind" fn run<F: Fn()>(leave: *mut c_void) {

@@ -68,7 +68,7 @@ pub(crate) unsafe extern "C" fn ondeck_set_name(lock: *const c_void, name: *cons
 // -- Mutexes ----------------------------------------------------------------------------------------------------------
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_init(
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_init(
     mutex: *mut pthread_mutex_t,
     attributes: *const pthread_mutexattr_t,
 ) -> c_int {
@@ -88,7 +88,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_init(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
     // The C library takes its kind from a mutex that it destroys.
@@ -107,7 +107,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
 /// Tells where it returns to, too: that says who has taken the lock, if its last act is a jump to the unlock.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     #[cfg(target_arch = "x86_64")]
     core::arch::naked_asm!("mov rsi, [rsp]", "jmp {}", sym lock_from);
     #[cfg(target_arch = "aarch64")]
@@ -116,7 +116,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
 
 /// # Safety
 /// As POSIX says; the call returns to the address `from`.
-unsafe extern "C" fn lock_from(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
+unsafe extern "C-unwind" fn lock_from(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
     let state = process::state();
     if !process::is_recorded(state) {
         // SAFETY: as POSIX says.
@@ -147,7 +147,7 @@ unsafe fn lock_beside_glibc(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
 /// # Safety
 /// As POSIX says.
 #[inline(never)]
-unsafe extern "C" fn lock_with_a_look(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
+unsafe extern "C-unwind" fn lock_with_a_look(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as the caller says.
@@ -162,7 +162,7 @@ unsafe extern "C" fn lock_with_a_look(mutex: *mut pthread_mutex_t, from: u64) ->
 /// As POSIX says, of a plain mutex of the C library's that an attempt has found locked.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn wait_beside_glibc(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
+unsafe extern "C-unwind" fn wait_beside_glibc(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     // SAFETY: as the caller says.
@@ -190,7 +190,7 @@ unsafe fn lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, state: u
 /// As POSIX says, and the mutex is a usual one.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn wait(mutex: *mut pthread_mutex_t) -> c_int {
+unsafe extern "C-unwind" fn wait(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as the caller says.
     let answer = unsafe { ours(mutex) }.wait_plain();
     // Who knew that it is always 0 would call this one and return that, which takes a frame, instead of jumping here.
@@ -200,7 +200,7 @@ unsafe extern "C" fn wait(mutex: *mut pthread_mutex_t) -> c_int {
 /// # Safety
 /// As POSIX says.
 #[inline(never)]
-unsafe extern "C" fn lock_unusual(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
+unsafe extern "C-unwind" fn lock_unusual(mutex: *mut pthread_mutex_t, from: u64) -> c_int {
     if process::leaves_all(process::state()) {
         // SAFETY: as the caller says.
         return unsafe { real::lock_as_is(mutex) };
@@ -226,7 +226,7 @@ unsafe fn lock_any(mutex: *mut pthread_mutex_t, from: u64) -> Answer {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     let state = process::state();
     if process::is_recorded(state) {
         // SAFETY: as POSIX says.
@@ -256,7 +256,7 @@ unsafe fn try_lock_in<const IS_RECORDED: bool>(mutex: *mut pthread_mutex_t, stat
 /// As POSIX says.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn try_lock_any(mutex: *mut pthread_mutex_t) -> Answer {
+unsafe extern "C-unwind" fn try_lock_any(mutex: *mut pthread_mutex_t) -> Answer {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     match here.kind() {
@@ -267,7 +267,10 @@ unsafe extern "C" fn try_lock_any(mutex: *mut pthread_mutex_t) -> Answer {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, at: *const timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_timedlock(
+    mutex: *mut pthread_mutex_t,
+    at: *const timespec,
+) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
     match here.kind() {
@@ -279,7 +282,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(mutex: *mut pthread_mute
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     mutex: *mut pthread_mutex_t,
     clock: clockid_t,
     at: *const timespec,
@@ -295,21 +298,21 @@ pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
     }
 }
 
-/// A time that is none is an error only for who must wait.
+/// A time that is none, or not there, is an error only for who must wait.
 ///
 /// # Safety
-/// `at` is a time, of any content, and the mutex is of ours.
+/// `at` is null or a time, of any content, and the mutex is of ours.
 unsafe fn lock_until(mutex: &Mutex, clock: clockid_t, at: *const timespec) -> Answer {
     let Some(kind) = mutex.kind() else { return EINVAL };
     // SAFETY: as the caller says.
-    let Some(deadline) = Deadline::new(clock, unsafe { *at }) else {
+    let Some(deadline) = unsafe { at.as_ref() }.and_then(|at| Deadline::new(clock, *at)) else {
         return mutex.lock_at_no_time(kind);
     };
     ondeck_record::gives_up(|| mutex.lock(kind, Some(deadline)))
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as POSIX says.
     let here = unsafe { ours(mutex) };
     let state = process::state();
@@ -334,7 +337,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
 /// # Safety
 /// As POSIX says.
 #[inline(never)]
-unsafe extern "C" fn unlock_with_a_look(mutex: *mut pthread_mutex_t) -> c_int {
+unsafe extern "C-unwind" fn unlock_with_a_look(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as the caller says.
     let here = unsafe { ours(mutex) };
     let answer = glibc::unlock_plain(here);
@@ -346,7 +349,7 @@ unsafe extern "C" fn unlock_with_a_look(mutex: *mut pthread_mutex_t) -> c_int {
 
 #[cold]
 #[inline(never)]
-extern "C" fn wake_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
+extern "C-unwind" fn wake_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
     wake_as_glibc(mutex.cast());
     // As in `wait`.
     core::hint::black_box(0)
@@ -355,7 +358,7 @@ extern "C" fn wake_beside_glibc(mutex: *mut pthread_mutex_t) -> c_int {
 /// # Safety
 /// As POSIX says.
 #[inline(never)]
-unsafe extern "C" fn unlock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
+unsafe extern "C-unwind" fn unlock_unusual(mutex: *mut pthread_mutex_t) -> c_int {
     if process::leaves_all(process::state()) {
         // SAFETY: as the caller says.
         return unsafe { real::unlock_as_is(mutex) };
@@ -384,7 +387,7 @@ unsafe fn unlock_any(mutex: *mut pthread_mutex_t) -> Answer {
 macro_rules! old_names {
     ($($old:ident = $new:ident($($argument:ident: $type:ty),*);)*) => {$(
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $old($($argument: $type),*) -> c_int {
+        pub(crate) unsafe extern "C-unwind" fn $old($($argument: $type),*) -> c_int {
             // SAFETY: the caller's.
             unsafe { $new($($argument),*) }
         }
@@ -409,7 +412,7 @@ old_names! {
 // -- Condition variables ----------------------------------------------------------------------------------------------
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_cond_init(
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_init(
     condition: *mut pthread_cond_t,
     attributes: *const pthread_condattr_t,
 ) -> c_int {
@@ -426,7 +429,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut pthread_cond_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_destroy(condition: *mut pthread_cond_t) -> c_int {
     ondeck_record::destroyed(condition as u64, None);
     if process::is_glibc() {
         // SAFETY: as POSIX says.
@@ -438,7 +441,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut pthread_con
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: as POSIX says.
     if unsafe { cond(condition) }.is_usual_and_idle() {
         return 0;
@@ -450,7 +453,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond
 /// # Safety
 /// As POSIX says.
 #[inline(never)]
-unsafe extern "C" fn signal_any(condition: *mut pthread_cond_t) -> c_int {
+unsafe extern "C-unwind" fn signal_any(condition: *mut pthread_cond_t) -> c_int {
     if process::is_glibc() {
         // SAFETY: as POSIX says.
         return unsafe { glibc::signal_condition(condition) };
@@ -462,7 +465,7 @@ unsafe extern "C" fn signal_any(condition: *mut pthread_cond_t) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: as POSIX says.
     if unsafe { cond(condition) }.is_usual_and_idle() {
         return 0;
@@ -474,7 +477,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut pthread_c
 /// # Safety
 /// As POSIX says.
 #[inline(never)]
-unsafe extern "C" fn broadcast_any(condition: *mut pthread_cond_t) -> c_int {
+unsafe extern "C-unwind" fn broadcast_any(condition: *mut pthread_cond_t) -> c_int {
     if process::is_glibc() {
         // SAFETY: as POSIX says.
         return unsafe { glibc::broadcast_condition(condition) };

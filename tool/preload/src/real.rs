@@ -91,7 +91,7 @@ pub(crate) unsafe fn unlock_as_is(mutex: *mut pthread_mutex_t) -> c_int {
     unsafe { function(mutex) }
 }
 
-type OfMutex = unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int;
+type OfMutex = unsafe extern "C-unwind" fn(*mut pthread_mutex_t) -> c_int;
 
 macro_rules! real {
     ($(fn $name:ident($($argument:ident: $type:ty),*);)*) => {

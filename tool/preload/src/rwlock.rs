@@ -193,7 +193,7 @@ unsafe fn at<'a>(lock: *const pthread_rwlock_t) -> &'a Rwlock {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_init(
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_init(
     lock: *mut pthread_rwlock_t,
     attributes: *const pthread_rwlockattr_t,
 ) -> c_int {
@@ -220,7 +220,7 @@ fn waits<T>(act: impl FnOnce() -> T) -> T {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's lock exists.
     let here = unsafe { at(lock) };
     here.retire();
@@ -237,7 +237,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock
 macro_rules! locks {
     ($($name:ident: $access:ident, $attempt:ident, $patience:ident ($($argument:ident: $type:ty),*);)*) => {$(
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name(lock: *mut pthread_rwlock_t $(, $argument: $type)*) -> c_int {
+        pub(crate) unsafe extern "C-unwind" fn $name(lock: *mut pthread_rwlock_t $(, $argument: $type)*) -> c_int {
             // SAFETY: the caller's.
             let act = || unsafe { answers::$name(lock $(, $argument)*) };
             if !process::records() {
@@ -285,7 +285,7 @@ unsafe fn look_and_write(lock: *mut pthread_rwlock_t, act: impl Fn() -> Answer) 
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's.
     let answer = unsafe { answers::pthread_rwlock_tryrdlock(lock) };
     if answer == 0 && process::records() {
@@ -297,7 +297,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlo
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's.
     let answer = unsafe { answers::pthread_rwlock_trywrlock(lock) };
     if answer == 0 && process::records() {
@@ -309,7 +309,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlo
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     if !process::records() {
         // SAFETY: the caller's.
         return unsafe { answers::pthread_rwlock_unlock(lock) };

@@ -3,7 +3,7 @@
 // All that a thread asks of its process.
 use crate::real;
 use crate::state as process;
-use core::ffi::c_char;
+use core::ffi::{c_char, c_void};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ondeck_core::{Hardware, Platform as _, kernel};
 
@@ -106,6 +106,15 @@ pub(crate) fn reads_one_less() {
     own::set_reads(own::reads().saturating_sub(1));
 }
 
+/// What the calling thread has set last, null at first: see `waits`.
+pub(crate) fn once() -> *const c_void {
+    own::once()
+}
+
+pub(crate) fn set_once(once: *const c_void) {
+    own::set_once(once);
+}
+
 /// Another number for each thread that lives: the address of what it has for itself.
 pub(crate) fn place() -> usize {
     Hardware::thread_id().get() as usize
@@ -132,11 +141,12 @@ pub(crate) fn is_alone() -> bool {
 #[cold]
 const fn seldom() {}
 
-/// Sixteen bytes of each thread, 0 at first, at an offset from its pointer that is fixed when the library is loaded. The
+/// Some bytes of each thread, 0 at first, at an offset from its pointer that is fixed when the library is loaded. The
 /// compiler's own thread-locals call a function for each look from a library, which costs as much as an atomic operation.
 #[cfg(target_arch = "x86_64")]
 mod own {
     use core::arch::{asm, global_asm};
+    use core::ffi::c_void;
 
     global_asm!(
         ".pushsection .tbss,\"awT\",@nobits",
@@ -144,8 +154,8 @@ mod own {
         ".hidden ondeck_thread",
         ".globl ondeck_thread",
         ".type ondeck_thread, @object",
-        ".size ondeck_thread, 16",
-        "ondeck_thread: .zero 16",
+        ".size ondeck_thread, 24",
+        "ondeck_thread: .zero 24",
         ".popsection",
     );
 
@@ -207,6 +217,32 @@ mod own {
         }
     }
 
+    pub(super) fn once() -> *const c_void {
+        let once;
+        // SAFETY: as in `word`.
+        unsafe {
+            asm!(
+                "mov {once}, qword ptr fs:[{offset} + 16]",
+                once = out(reg) once,
+                offset = in(reg) offset(),
+                options(readonly, nostack, preserves_flags),
+            );
+        }
+        once
+    }
+
+    pub(super) fn set_once(once: *const c_void) {
+        // SAFETY: as below.
+        unsafe {
+            asm!(
+                "mov qword ptr fs:[{offset} + 16], {once}",
+                once = in(reg) once,
+                offset = in(reg) offset(),
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
     pub(super) fn set(state: u32, id: u32) {
         let value = u64::from(state) << 32 | u64::from(id);
         // SAFETY: writes the calling thread's own bytes, which nobody else has.
@@ -225,10 +261,20 @@ mod own {
 #[cfg(not(target_arch = "x86_64"))]
 mod own {
     use core::cell::Cell;
+    use core::ffi::c_void;
 
     std::thread_local! {
         static OWN: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
         static READS: Cell<u32> = const { Cell::new(0) };
+        static ONCE: Cell<*const c_void> = const { Cell::new(core::ptr::null()) };
+    }
+
+    pub(super) fn once() -> *const c_void {
+        ONCE.get()
+    }
+
+    pub(super) fn set_once(once: *const c_void) {
+        ONCE.set(once);
     }
 
     pub(super) fn reads() -> u32 {

@@ -4,13 +4,14 @@
 //! tells whether it will wait, where that can be told: nothing is tried first, since that would take a place where a thread
 //! may be cancelled.
 //!
-//! A cancelled thread, or what an initialisation throws, unwinds through here, past nothing that would have to be dropped.
-//! The wait is not recorded then.
+//! A cancelled thread unwinds through here, past nothing that would have to be dropped. The wait is not recorded then. What an
+//! initialisation throws does so too, after the wait: who waits for one that is left does it anew, and waits no more.
 #![allow(clippy::missing_safety_doc, reason = "as in `names`: for callers that keep what POSIX and C ask for")]
 
 use crate::handler::or_leave;
 use crate::real::Run;
-use crate::{Answer, process, real};
+use crate::{Answer, process, real, thread};
+use core::cell::Cell;
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{
@@ -89,11 +90,62 @@ waits! {
     sem_timedwait(semaphore: *mut sem_t, at: *const timespec): semaphore, SEMAPHORE, is_empty;
     sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, at: *const timespec): semaphore, SEMAPHORE, is_empty;
     pthread_barrier_wait(barrier: *mut pthread_barrier_t): barrier, BARRIER, perhaps;
-    pthread_once(once: *mut c_int, run: Run): once, ONCE, is_under_way;
     pthread_join(thread: pthread_t, result: *mut *mut c_void): NOWHERE, JOIN, perhaps;
     pthread_timedjoin_np(thread: pthread_t, result: *mut *mut c_void, at: *const timespec): NOWHERE, JOIN, perhaps;
     pthread_clockjoin_np(thread: pthread_t, result: *mut *mut c_void, clock: clockid_t, at: *const timespec): NOWHERE, JOIN, perhaps;
     thrd_join(thread: pthread_t, result: *mut c_int): NOWHERE, JOIN, perhaps;
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_once(once: *mut c_int, run: Run) -> c_int {
+    // SAFETY: the caller's.
+    if process::records() && unsafe { is_under_way(once) } {
+        // SAFETY: the caller's.
+        unsafe { record_once(once, run) }
+    } else {
+        // SAFETY: the caller's.
+        unsafe { real::pthread_once(once, run) }
+    }
+}
+
+/// The wait for an initialisation that another thread is at, and what is to be done if that one leaves it.
+struct OnceWait {
+    wait: Cell<Option<OpaqueWait>>,
+    run: Run,
+}
+
+impl OnceWait {
+    fn end(&self) {
+        if let Some(wait) = self.wait.take() {
+            wait.end();
+        }
+    }
+}
+
+/// # Safety
+/// As of `pthread_once`.
+#[inline(never)]
+unsafe fn record_once(once: *mut c_int, run: Run) -> c_int {
+    let wait = OpaqueWait::begin(once as u64, kind::ONCE);
+    wait.as_ref().inspect(|wait| wait.look());
+    let here = OnceWait { wait: Cell::new(wait), run };
+    let before = thread::once();
+    thread::set_once((&raw const here).cast());
+    // SAFETY: the caller's.
+    let answer = unsafe { real::pthread_once(once, Some(do_it_here)) };
+    thread::set_once(before);
+    here.end();
+    answer
+}
+
+unsafe extern "C-unwind" fn do_it_here() {
+    // SAFETY: set by the call of the C library's function that this is called by, in a frame that is still there.
+    let here = unsafe { &*thread::once().cast::<OnceWait>() };
+    here.end();
+    if let Some(run) = here.run {
+        // SAFETY: the caller of `pthread_once` has given it for that.
+        unsafe { run() };
+    }
 }
 
 /// C11's flag is the same.
@@ -104,7 +156,7 @@ pub(crate) unsafe extern "C-unwind" fn call_once(once: *mut c_int, run: Run) {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
     // SAFETY: the caller's.
     let act = || unsafe { real::pthread_spin_lock(lock) };
     if !process::records() {
@@ -122,7 +174,7 @@ pub(crate) unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t)
 macro_rules! inits {
     ($($name:ident($object:ident: $whole:ty $(, $argument:ident: $type:ty)*);)*) => {$(
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($object: $whole $(, $argument: $type)*) -> c_int {
+        pub(crate) unsafe extern "C-unwind" fn $name($object: $whole $(, $argument: $type)*) -> c_int {
             if process::records() {
                 ondeck_record::forget($object as u64);
             }
@@ -142,7 +194,6 @@ inits! {
 mod tests {
     use super::*;
     use crate::process::tests::recorded;
-    use core::cell::Cell;
     use core::ptr;
     use std::time::Duration;
 

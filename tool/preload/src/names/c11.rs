@@ -32,7 +32,7 @@ fn c11(answer: Answer) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn mtx_init(mutex: *mut pthread_mutex_t, kind: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mtx_init(mutex: *mut pthread_mutex_t, kind: c_int) -> c_int {
     if !TYPES.contains(&kind) {
         return ERROR;
     }
@@ -43,55 +43,55 @@ pub(crate) unsafe extern "C" fn mtx_init(mutex: *mut pthread_mutex_t, kind: c_in
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn mtx_destroy(mutex: *mut pthread_mutex_t) {
+pub(crate) unsafe extern "C-unwind" fn mtx_destroy(mutex: *mut pthread_mutex_t) {
     // SAFETY: as C says.
     unsafe { pthread_mutex_destroy(mutex) };
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn mtx_lock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mtx_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as C says.
     c11(unsafe { pthread_mutex_lock(mutex) })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn mtx_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as C says.
     c11(unsafe { pthread_mutex_trylock(mutex) })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn mtx_timedlock(mutex: *mut pthread_mutex_t, at: *const timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mtx_timedlock(mutex: *mut pthread_mutex_t, at: *const timespec) -> c_int {
     // SAFETY: as C says.
     c11(unsafe { pthread_mutex_timedlock(mutex, at) })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn mtx_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as C says.
     c11(unsafe { pthread_mutex_unlock(mutex) })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn cnd_init(condition: *mut pthread_cond_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn cnd_init(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: as C says.
     c11(unsafe { pthread_cond_init(condition, core::ptr::null()) })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn cnd_destroy(condition: *mut pthread_cond_t) {
+pub(crate) unsafe extern "C-unwind" fn cnd_destroy(condition: *mut pthread_cond_t) {
     // SAFETY: as C says.
     unsafe { pthread_cond_destroy(condition) };
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn cnd_signal(condition: *mut pthread_cond_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn cnd_signal(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: as C says.
     c11(unsafe { pthread_cond_signal(condition) })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn cnd_broadcast(condition: *mut pthread_cond_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn cnd_broadcast(condition: *mut pthread_cond_t) -> c_int {
     // SAFETY: as C says.
     c11(unsafe { pthread_cond_broadcast(condition) })
 }

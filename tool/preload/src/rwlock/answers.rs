@@ -1,6 +1,6 @@
 //! Each call, answered by ours or by the C library.
 
-use super::at;
+use super::{Rwlock, at};
 use crate::time::Deadline;
 use crate::{Answer, real};
 use libc::{CLOCK_REALTIME, EINVAL, clockid_t, pthread_rwlock_t, timespec};
@@ -24,34 +24,45 @@ macro_rules! answers {
 }
 
 answers! {
-    pthread_rwlock_rdlock() |here: &super::Rwlock| here.read();
-    pthread_rwlock_wrlock() |here: &super::Rwlock| here.write();
-    pthread_rwlock_tryrdlock() |here: &super::Rwlock| here.try_read();
-    pthread_rwlock_trywrlock() |here: &super::Rwlock| here.try_write();
-    pthread_rwlock_unlock() |here: &super::Rwlock| here.unlock();
-    pthread_rwlock_timedrdlock(at: *const timespec) |here: &super::Rwlock| {
+    pthread_rwlock_rdlock() |here: &Rwlock| here.read();
+    pthread_rwlock_wrlock() |here: &Rwlock| here.write();
+    pthread_rwlock_tryrdlock() |here: &Rwlock| here.try_read();
+    pthread_rwlock_trywrlock() |here: &Rwlock| here.try_write();
+    pthread_rwlock_unlock() |here: &Rwlock| here.unlock();
+    pthread_rwlock_timedrdlock(at: *const timespec) |here: &Rwlock| {
         // SAFETY: the caller's.
-        unsafe { deadline(CLOCK_REALTIME, at) }.map_or(EINVAL, |deadline| here.read_until(deadline))
+        unsafe { until(CLOCK_REALTIME, at, || here.read(), |deadline| here.read_until(deadline)) }
     };
-    pthread_rwlock_timedwrlock(at: *const timespec) |here: &super::Rwlock| {
+    pthread_rwlock_timedwrlock(at: *const timespec) |here: &Rwlock| {
         // SAFETY: the caller's.
-        unsafe { deadline(CLOCK_REALTIME, at) }.map_or(EINVAL, |deadline| here.write_until(deadline))
+        unsafe { until(CLOCK_REALTIME, at, || here.write(), |deadline| here.write_until(deadline)) }
     };
-    pthread_rwlock_clockrdlock(clock: clockid_t, at: *const timespec) |here: &super::Rwlock| {
+    pthread_rwlock_clockrdlock(clock: clockid_t, at: *const timespec) |here: &Rwlock| {
         // SAFETY: the caller's.
-        unsafe { deadline(clock, at) }.map_or(EINVAL, |deadline| here.read_until(deadline))
+        unsafe { until(clock, at, || here.read(), |deadline| here.read_until(deadline)) }
     };
-    pthread_rwlock_clockwrlock(clock: clockid_t, at: *const timespec) |here: &super::Rwlock| {
+    pthread_rwlock_clockwrlock(clock: clockid_t, at: *const timespec) |here: &Rwlock| {
         // SAFETY: the caller's.
-        unsafe { deadline(clock, at) }.map_or(EINVAL, |deadline| here.write_until(deadline))
+        unsafe { until(clock, at, || here.write(), |deadline| here.write_until(deadline)) }
     };
 }
 
-/// `None` if that is no clock of these, or no time.
+/// Waits until that point of time, or for ever if it is null, as the C library does.
 ///
 /// # Safety
-/// The time is there.
-unsafe fn deadline(clock: clockid_t, at: *const timespec) -> Option<Deadline> {
+/// The time is there, or null.
+unsafe fn until(
+    clock: clockid_t,
+    at: *const timespec,
+    for_ever: impl FnOnce() -> Answer,
+    until: impl FnOnce(Deadline) -> Answer,
+) -> Answer {
+    if !Deadline::is_clock(clock) {
+        return EINVAL;
+    }
     // SAFETY: the caller's.
-    Deadline::is_clock(clock).then(|| unsafe { *at }).and_then(|at| Deadline::new(clock, at))
+    match unsafe { at.as_ref() } {
+        None => for_ever(),
+        Some(at) => Deadline::new(clock, *at).map_or(EINVAL, until),
+    }
 }
