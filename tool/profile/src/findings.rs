@@ -71,8 +71,10 @@ enum Kind<'p> {
     Awake(AwakeTime),
     /// Locks that are taken in both orders.
     Order,
-    /// No single lock matters.
-    NoLock,
+    /// No single lock matters, of those that were seen; for sure if that were all.
+    NoLock {
+        is_sure: bool,
+    },
     /// Threads that still wait for what is no lock.
     Idle(StuckTogether<'p>),
     /// A lock that threads try in vain until they have it, which takes that part of their time.

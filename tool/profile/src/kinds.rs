@@ -158,6 +158,9 @@ const ROWS: &[Row] = &[
     (Lock(Mutex), Object(0), "runtime.lock2"),
     (Wait(Park), Thread, "runtime.notesleep runtime.notetsleep runtime.stopm runtime.mPark"),
     (Wait(Other), Object(0), "runtime.futexsleep"),
+    // OpenMP by GCC.
+    (Lock(Mutex), Object(0), "GOMP_critical_ GOMP_atomic_start omp_set_lock omp_set_nest_lock"),
+    (Wait(Barrier), Thread, "GOMP_barrier GOMP_parallel"),
     // Java's virtual machine: a thread sleeps on a condition variable of its own.
     (Lock(Mutex), Thread, "ObjectMonitor::enter ObjectMonitor::EnterI ObjectMonitor::ReenterI"),
     (Wait(Other), Thread, "LinuxWaitBarrier::wait JavaThread::sleep"),
@@ -206,7 +209,10 @@ const BETWEEN: &str = "std:: core:: folly::detail:: folly::atomic_ WTF:: binary_
 const BETWEEN_FILES: &str = "libc.so libc- libpthread ld-musl libjvm.so libcoreclr.so";
 
 /// The same of functions without names only.
-const NAMELESS: &str = "python3 libpython3 libglib-2.0.so libQt5Core.so libQt6Core.so";
+const NAMELESS: &str = "python3 libpython3 libglib-2.0.so libQt5Core.so libQt6Core.so libgomp.so";
+
+/// Files of runtimes whose threads have nothing to do where nothing else is on their stacks.
+const POOLS: &str = "libgomp.so";
 
 fn row(rows: &[Row], brief: &str) -> Option<Class> {
     let brief = plain(brief);
@@ -256,6 +262,7 @@ fn is_between(frame: &Frame, brief: &str) -> bool {
 /// What a thread with these frames waits for, the innermost first, each with its short name.
 pub(crate) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -> Class {
     let mut found: Option<Class> = None;
+    let mut otherwise = Class::UNKNOWN;
     for (frame, brief) in frames {
         let brief = &located(frame, brief);
         let is_lock = found.is_some_and(|class| matches!(class.meaning, Lock(_)));
@@ -265,11 +272,12 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = (&'a Frame, &'a str)>) -
             (Some(class), _) => found = Some(class),
             (None, Some(class)) if !is_lock => found = Some(class),
             (None, Some(_)) => {}
+            (None, None) if begins(&frame.module, POOLS) => otherwise = Class { meaning: Wait(Park), whose: Thread },
             (None, None) if is_between(frame, brief) => {}
-            (None, None) => break,
+            (None, None) => return found.unwrap_or(Class::UNKNOWN),
         }
     }
-    found.unwrap_or(Class::UNKNOWN)
+    found.unwrap_or(otherwise)
 }
 
 /// The frame that waits, by its place in the stack: the first that is neither a row nor between. Where all are, as in

@@ -83,6 +83,11 @@ const LIBRARY_LOCKS: &[LibraryLock] = &[
         advice: RUST,
     },
     LibraryLock {
+        functions: "GOMP_critical GOMP_atomic omp_set_lock omp_set_nest_lock",
+        what: "a critical section or a lock of OpenMP",
+        advice: "Do less there, or let each thread add up its own",
+    },
+    LibraryLock {
         functions: "ObjectMonitor::",
         what: "a monitor of Java",
         advice: "A profiler of Java's shows which: `asprof -e lock`",

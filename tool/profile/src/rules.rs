@@ -1,5 +1,5 @@
 //! All thresholds by which waiting is judged: the unit of each, where it comes from, and a known program that it is
-//! about. These programs are in docs/profile.md; a test in `findings/tests.rs` stands for a case that no program
+//! about. These programs are in results/verdicts.md; a test in `findings/tests.rs` stands for a case that no program
 //! makes for sure. Where nothing else is said, the number is a choice.
 //! What only bounds memory, or the length of a list, is no rule, and stands where it is used. docs/profile-design.md, "Why a
 //! thread waited", has the rules in sentences.
@@ -49,6 +49,12 @@ pub(crate) const ONE_EVENT: f64 = 1.5;
 /// Part of the time that a lock's threads could run, below which waiting for it does not matter: if all of it went away,
 /// the program would gain less than two of its runs differ by. `calm`.
 pub(crate) const QUIET: f64 = 0.01;
+/// ns. Where threads have something to do for a small part of the run only, waiting of that length matters if it is
+/// [`WORTH_A_SENTENCE`] of that part. The test `an_idle_hour_hides_no_lock`.
+pub(crate) const WAITED_WHILE_BUSY_NS: f64 = 1e8;
+/// Part of the time in which threads had something to do. If it is not known what they waited for in more than that, a lock
+/// that was not seen may hold the program back. The test `no_lock_is_said_of_what_was_seen_only`.
+pub(crate) const UNEXPLAINED: f64 = 0.25;
 /// Part of the time of all threads. If less than that would be left without what is at fault, what could be won is not known.
 /// The test `what_can_be_won_ends_at_the_waits_and_at_the_cores`.
 pub(crate) const LEAST_LEFT: f64 = 0.05;

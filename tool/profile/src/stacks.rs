@@ -149,8 +149,16 @@ impl<'s> Stacks<'s> {
         self.known(code, Question::TailCaller(caller), |all| all.symbols.tail_caller(code.modules, caller))
     }
 
+    /// The function that is not on the stack any more between that of a frame, which returns to `inner`, and its caller.
+    pub(crate) fn gone_before(&mut self, code: Code, reached: u32, inner: u64, caller: u64) -> Vec<u32> {
+        match self.frame(reached).is_named {
+            true => self.jumper(code, reached, caller),
+            false => self.entered(code, inner, caller),
+        }
+    }
+
     /// The function that has jumped to that of a frame, if the caller had called another one.
-    pub(crate) fn jumper(&mut self, code: Code, reached: u32, caller: u64) -> Vec<u32> {
+    fn jumper(&mut self, code: Code, reached: u32, caller: u64) -> Vec<u32> {
         self.known(code, Question::Jumper(reached, caller), |all| {
             let function = &all.frames[reached as usize].function;
             all.symbols.jumper(code.modules, function, caller)
@@ -158,7 +166,7 @@ impl<'s> Stacks<'s> {
     }
 
     /// The function of a library by which its nameless part was reached that `inner` returns to.
-    pub(crate) fn entered(&mut self, code: Code, inner: u64, caller: u64) -> Vec<u32> {
+    fn entered(&mut self, code: Code, inner: u64, caller: u64) -> Vec<u32> {
         self.known(code, Question::Entered(inner, caller), |all| all.symbols.entered(code.modules, inner, caller))
     }
 

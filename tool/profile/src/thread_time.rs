@@ -6,9 +6,9 @@
 use crate::kinds::{self, WaitSubject};
 use crate::names::shown;
 use crate::profile::{Doing, LockKind, Profile, ThreadTime, WaitKind, WaitObject};
-use crate::rules::{LEAST_LEFT, MOSTLY, WORTH_A_SENTENCE};
+use crate::rules::{LEAST_LEFT, MOSTLY, UNEXPLAINED, WORTH_A_SENTENCE};
 use crate::words::{FROM_KERNEL, is_from_outside};
-use crate::wrappers::{Tops, begins};
+use crate::wrappers::{Tops, begins, is_below};
 use ondeck_kit::wording::{duration_ns, list, percent};
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ impl TimeKind {
 
 /// System calls in which threads wait for something to do.
 const WORK: &str = "epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect6 accept accept4 pause wait4 waitid io_getevents \
-    io_uring_enter rt_sigtimedwait rt_sigsuspend msgrcv semop semtimedop recvfrom recvmsg recvmmsg";
+    io_uring_enter rt_sigtimedwait rt_sigsuspend msgrcv recvfrom recvmsg recvmmsg";
 /// Those that last until a time.
 const ASLEEP: &str = "nanosleep clock_nanosleep";
 /// Those that wait for locks of files. Of `fcntl`, nothing else waits.
@@ -66,9 +66,18 @@ const FILE_LOCKS: &str = "flock fcntl";
 /// may read files.
 const MAPS: &str = "munmap mremap mprotect brk";
 
+/// Those of which a lock may be made; and of which it may be, or the program waits for input.
+const MAY_BE_LOCK: &str = "semop semtimedop";
+const MAY_BE_INPUT: &str = "read readv";
+
 /// Whether who is in that system call has nothing to do.
 pub(crate) fn is_idle(call: &str) -> bool {
     [WORK, ASLEEP].iter().flat_map(|calls| calls.split_whitespace()).any(|idle| idle == call)
+}
+
+/// Whether threads that take turns at waiting for work do that there, each with a lock.
+pub(crate) fn is_turn(call: &str) -> bool {
+    call.starts_with("epoll_") || call.starts_with("accept")
 }
 
 /// Whether that system call changes the memory map.
@@ -161,6 +170,13 @@ pub(crate) fn sentence(profile: &Profile, tops: &Tops) -> Option<String> {
     (all > 0.0).then(|| format!("The time of all threads, {}: {}.", duration_ns(all), list(&words)))
 }
 
+/// Whether it is not known, or not said, what threads waited for in a large part of the time in which they had something to do.
+pub(crate) fn is_much_unexplained(profile: &Profile, tops: &Tops) -> bool {
+    let is_unexplained = |kind: TimeKind| matches!(kind, TimeKind::Calls | TimeKind::Unknown);
+    let unexplained = parts(profile, tops).into_iter().filter(|(kind, _)| is_unexplained(*kind)).map(|(_, ns)| ns);
+    unexplained.sum::<f64>() > UNEXPLAINED * busy_ns(profile, tops)
+}
+
 /// What it rests on that no lock is found: a sentence with a space before it, where somebody has looked.
 pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
     let parts = parts(profile, tops);
@@ -174,7 +190,9 @@ pub(crate) fn rests_on(profile: &Profile, tops: &Tops) -> String {
         largest.map(|(kind, ns)| format!("{} {}", percent(ns / all), kind.words(profile))).collect();
     let busy_ns = busy_ns(profile, tops);
     let unknown = of(TimeKind::Unknown) / busy_ns;
-    let mut text = format!(" The time of its threads: {}.", list(&largest)) + &own_waits(profile, tops, all);
+    let mut text = format!(" The time of its threads: {}.", list(&largest));
+    text += &own_waits(profile, tops, all);
+    text += &calls(profile, tops, all);
     if unknown >= WORTH_A_SENTENCE {
         text += &format!(" What they waited for is not known in {} of the time they were busy.", percent(unknown));
     }
@@ -201,6 +219,30 @@ fn own_waits(profile: &Profile, tops: &Tops, all_ns: f64) -> String {
     let Some((function, ns)) = most.filter(|(_, ns)| *ns >= WORTH_A_SENTENCE * all_ns) else { return String::new() };
     let part = percent(ns / all_ns);
     format!(" In {part} of it they wait in `{}`, for a word of the program's own: that may be a lock.", shown(function))
+}
+
+/// The system call that takes most time and is not known to be idle, if that is much, and who called it.
+fn calls(profile: &Profile, tops: &Tops, all_ns: f64) -> String {
+    let mut sums: BTreeMap<(&str, Option<u32>), f64> = BTreeMap::new();
+    for time in profile.times.iter().filter(|time| kind(profile, tops, time) == TimeKind::Calls) {
+        let is_inside = |number: &u32| is_below(&profile.frames[*number as usize]) || tops.is_wrapper(*number);
+        let caller = time.stack.and_then(|stack| tops.stack(stack).find(|number| !is_inside(number)));
+        *sums.entry((&time.call, caller)).or_default() += time.ns;
+    }
+    let most = sums.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    let Some(((call, caller), ns)) =
+        most.filter(|((call, _), ns)| !call.is_empty() && *ns >= WORTH_A_SENTENCE * all_ns)
+    else {
+        return String::new();
+    };
+    let by = caller.map_or(String::new(), |caller| format!(", called by `{}`", shown(tops.brief(caller))));
+    let is_in = |calls: &str| calls.split_whitespace().any(|one| one == call);
+    let may_be = match () {
+        () if is_in(MAY_BE_LOCK) => ": that may be a lock",
+        () if is_in(MAY_BE_INPUT) => ": that may be a lock, or a wait for input",
+        () => "",
+    };
+    format!(" In {} of it they are in `{call}`{by}{may_be}.", percent(ns / all_ns))
 }
 
 /// The time of all cores.
@@ -254,6 +296,25 @@ mod tests {
         profile.times.push(time(Doing::Unseen, "", 4.0));
         let told = rests_on(&profile, &Tops::new(&profile));
         assert!(told.contains("is not known in 33 % of the time") && !told.contains("spin lock"), "{told}");
+    }
+
+    #[test]
+    fn no_lock_is_said_of_what_was_seen_only() {
+        let mut profile = made_up::calm();
+        for (call, told) in [
+            ("semop", " In 60 % of it they are in `semop`: that may be a lock."),
+            ("read", " In 60 % of it they are in `read`: that may be a lock, or a wait for input."),
+            ("fdatasync", " In 60 % of it they are in `fdatasync`."),
+        ] {
+            profile.times = vec![time(Doing::Running, "", 4.0), time(Doing::Sleeping, call, 6.0)];
+            let tops = Tops::new(&profile);
+            assert!(rests_on(&profile, &tops).ends_with(told), "{}", rests_on(&profile, &tops));
+            assert!(is_much_unexplained(&profile, &tops));
+        }
+        profile.times = vec![time(Doing::Running, "", 4.0), time(Doing::Sleeping, "read", 1.0)];
+        assert!(!is_much_unexplained(&profile, &Tops::new(&profile)));
+        profile.times.push(time(Doing::Unseen, "", 1.0));
+        assert!(is_much_unexplained(&profile, &Tops::new(&profile)));
     }
 
     #[test]

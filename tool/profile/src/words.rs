@@ -5,6 +5,7 @@ use crate::note::Note;
 use crate::profile::{Condition, Histogram, Lock, LockKind, ProcessEnd, Profile, Site, State, WaitKind};
 use crate::runtimes;
 use crate::symbols::NO_DEBUG_FILE;
+use crate::thread_time;
 use crate::wrappers::Tops;
 use ondeck_futex::loader::{is_name_of_loader, program_of as program_of_loader};
 use ondeck_kit::date::utc;
@@ -210,6 +211,7 @@ pub(crate) fn other_locks(profile: &Profile, shown: &[(usize, &Lock)]) -> Option
 pub(crate) fn nothing(profile: &Profile) -> Option<String> {
     const ASKS: &str = "If you expected waiting: was there load, and more than one thread?";
     let is_from_outside = is_from_outside(profile);
+    let asks = || (!thread_time::is_much_unexplained(profile, &Tops::new(profile))).then(|| ASKS.to_owned());
     match (profile.locks.is_empty(), is_from_outside) {
         // What is not seen, and what shows it, is in a note.
         (true, _) if runtimes::of(profile).is_some_and(|its| is_from_outside || !its.has_locks_of_threads) => None,
@@ -217,7 +219,7 @@ pub(crate) fn nothing(profile: &Profile) -> Option<String> {
             let who = if profile.lock == FROM_KERNEL { "The kernel does" } else { "Looks do" };
             Some(format!("{ASKS} {who} not see threads that wait without sleeping, and goroutines."))
         }
-        (true, false) if !profile.conditions.is_empty() => Some(ASKS.to_owned()),
+        (true, false) if !profile.conditions.is_empty() => asks(),
         (true, false) if profile.has_locked => {
             Some(format!("To record each of them, type:\nondeck profile --rate 1 -- {}", command(profile)))
         }
@@ -226,7 +228,7 @@ pub(crate) fn nothing(profile: &Profile) -> Option<String> {
              the view from the kernel. For it, type:\nsudo ondeck profile --futex -- {}",
             command(profile)
         )),
-        _ => waited(profile).is_empty().then(|| ASKS.to_owned()),
+        _ => asks().filter(|_| waited(profile).is_empty()),
     }
 }
 

@@ -79,12 +79,14 @@ const BEGINNINGS: &[(&str, &str)] = &[
     // MySQL and MariaDB.
     ("", "os_event sync_array_ TTASEventMutex:: rw_lock_s_lock rw_lock_x_lock \
         rw_lock_sx_lock pfs_rw_lock_ srw_mutex_impl:: ssux_lock_impl::"),
+    // OpenMP by GCC.
+    ("", "GOMP_critical_ GOMP_atomic_ GOMP_barrier omp_set_lock omp_unset_lock omp_test_lock omp_set_nest_lock omp_unset_nest_lock"),
     // Ours.
     ("", "ondeck_ ondeck::"),
 ];
 
 /// How the files of libraries begin that have such functions.
-const LIBRARIES: &str = "libc.so libc- libpthread libstdc++.so libondeck libabsl_synchronization.so libabsl_base.so libnsync.so [vdso] linux-vdso.";
+const LIBRARIES: &str = "libc.so libc- libpthread libstdc++.so libondeck libabsl_synchronization.so libabsl_base.so libnsync.so libgomp.so [vdso] linux-vdso.";
 
 /// Packages of Rust that lock and do nothing else.
 const PACKAGES: &[&str] = &["lock_api", "parking_lot", "parking_lot_core", "ondeck", "ondeck-lineage", "ondeck-record"];
@@ -141,6 +143,29 @@ impl<'p> Tops<'p> {
     pub(crate) fn top(&self, stack: u32) -> Option<u32> {
         let frame = |number: &u32| &self.profile.frames[*number as usize];
         top(self.stack(stack), |number| self.is_wrapper(*number), |number| is_below(frame(number)))
+    }
+
+    /// The function that calls the [`top`](Self::top) of that part of both, by their counts; a frame of it.
+    pub(crate) fn calls_both(&self, some: &[Site], others: &[Site], part: f64) -> Option<u32> {
+        let (some, others) = (self.callers(some), self.callers(others));
+        let has_part =
+            |callers: &HashMap<&str, (u32, f64)>, name: &str| callers.get(name).is_some_and(|one| one.1 >= part);
+        let both = some.keys().find(|name| has_part(&some, name) && has_part(&others, name))?;
+        Some(some[both].0)
+    }
+
+    /// The functions of the program that call the tops of the sites, each with a frame, and the part of the counts.
+    fn callers(&self, sites: &[Site]) -> HashMap<&str, (u32, f64)> {
+        let whole: f64 = sites.iter().map(|site| site.count).sum();
+        let mut callers: HashMap<&str, (u32, f64)> = HashMap::new();
+        for site in sites {
+            let Some(top) = self.top(site.stack) else { continue };
+            let is_own = |number: &u32| !is_below(&self.profile.frames[*number as usize]) && !self.is_wrapper(*number);
+            let mut around = self.stack(site.stack).skip_while(|number| *number != top).skip(1);
+            let Some(caller) = around.find(is_own) else { continue };
+            callers.entry(self.brief(caller)).or_insert((caller, 0.0)).1 += site.count / whole;
+        }
+        callers
     }
 
     /// Of a stack whose [`top`](Self::top) has no name, the innermost function around that which has one.

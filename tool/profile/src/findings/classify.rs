@@ -13,7 +13,7 @@ use crate::rules::{
     WORTH_A_SENTENCE,
 };
 use crate::runtimes;
-use crate::thread_time::{busy_ns, cores_ns};
+use crate::thread_time::{busy_ns, cores_ns, is_much_unexplained};
 use crate::words::{FROM_KERNEL, FROM_LOOKS, GIL, Known, known, share, waited};
 use crate::wrappers::Tops;
 pub(super) use awake::AwakeTime;
@@ -27,18 +27,25 @@ use std::collections::BTreeMap;
 pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
     let mut waited = waited(profile);
     waited.sort_by_key(|(_, lock)| is_one_from_nowhere(profile, lock));
-    let matters = |(_, lock): &&(usize, &Lock)| measures::share(lock, profile) >= QUIET;
+    let busy_ns = busy_ns(profile, tops);
+    let matters = |(_, lock): &&(usize, &Lock)| measures::matters(lock, profile, busy_ns);
     let mut seen: Vec<Finding> =
         waited.iter().filter(matters).flat_map(|(index, lock)| of_lock(profile, tops, *index, lock)).collect();
     let hidden = hidden::hidden(profile, tops);
     let share = measures::share_of_all(profile);
     // What has not happened yet comes before what holds nothing back.
     let has_order = waited.is_empty() && !profile.order.is_empty();
+    let no_lock = no_lock(profile, tops);
+    // What is no lock may be used as one.
+    let may_be_lock = no_lock.is_some_and(|(index, waiters)| {
+        matches!(waiters, Waiters::ByHand(_)) || profile.conditions[index].kind == WaitKind::Semaphore
+    });
+    let is_sure = !may_be_lock && !is_much_unexplained(profile, tops);
     let others = [
         hangs::deadlock(profile).map(Kind::Deadlock),
         hangs::held_up(profile, tops).map(Kind::HeldUp),
         herd(profile).map(Kind::Herd),
-        Some(if has_order { Kind::Order } else { Kind::NoLock }),
+        Some(if has_order { Kind::Order } else { Kind::NoLock { is_sure } }),
         hangs::idle(profile, tops).map(Kind::Idle),
     ];
     seen.extend(others.into_iter().flatten().map(|kind| Finding { kind, locks: Vec::new(), share, ns: 0.0 }));
@@ -51,7 +58,7 @@ pub(super) fn seen<'p>(profile: &'p Profile, tops: &Tops) -> Vec<Finding<'p>> {
     };
     seen.extend(awake::awake(profile, tops).map(of_awake));
     seen.extend(tries(profile));
-    seen.extend(no_lock(profile, tops).map(|(index, waiters)| {
+    seen.extend(no_lock.map(|(index, waiters)| {
         let ns = profile.conditions[index].wait_ns;
         Finding { kind: Kind::Wait(index, waiters), locks: Vec::new(), share, ns }
     }));
@@ -110,6 +117,8 @@ fn herd(profile: &Profile) -> Option<&Condition> {
 pub(super) enum Waiters {
     /// They keep each other from their work.
     ForEachOther,
+    /// Those that notify are in the function with that frame, as those that wait: it may be a lock that the program has made.
+    ByHand(u32),
     /// Often, and each time for less than who has no work, while others are busy.
     Often,
     /// They may have no work.
@@ -124,14 +133,19 @@ fn no_lock(profile: &Profile, tops: &Tops) -> Option<(usize, Waiters)> {
     let is_idle = |one: &Condition| one.waits < ONE_EVENT && one.kind != WaitKind::Once;
     let ones = profile.conditions.iter().enumerate().filter(|(_, one)| kinds.contains(&one.kind) && !is_idle(one));
     let (index, most) = ones.max_by(|one, other| one.1.wait_ns.total_cmp(&other.1.wait_ns))?;
+    let by_hand = || tops.calls_both(&most.waiters, &most.notifiers, AT_A_BARRIER);
     let waiters = match most.kind {
         _ if most.wait_ns < WORTH_A_SENTENCE * cores_ns(profile) || runtimes::of(profile).is_some() => Waiters::Seldom,
         WaitKind::Barrier | WaitKind::Once => Waiters::ForEachOther,
         _ if notifies_itself(profile, tops, most) => Waiters::ForEachOther,
-        _ if most.wait_ns < OFTEN_NS * most.waits && is_busy(profile, tops) => Waiters::Often,
-        _ => Waiters::Seldom,
+        _ => by_hand().map_or_else(|| of_work(profile, tops, most), Waiters::ByHand),
     };
     (most.wait_ns >= OF_CORES * cores_ns(profile)).then_some((index, waiters))
+}
+
+fn of_work(profile: &Profile, tops: &Tops, condition: &Condition) -> Waiters {
+    let is_often = condition.wait_ns < OFTEN_NS * condition.waits && is_busy(profile, tops);
+    if is_often { Waiters::Often } else { Waiters::Seldom }
 }
 
 /// Whether some thread is busy most of the time: others may wait for it.

@@ -12,8 +12,8 @@ const fn place(kind: &Kind<'_>) -> u32 {
         Kind::Herd(_) => 1,
         Kind::Cause(_) | Kind::FromKernel | Kind::Spins | Kind::UnknownHolder => 2,
         Kind::Hidden(_) | Kind::Awake(_) | Kind::Tries { .. } | Kind::Wait(_, Waiters::ForEachOther) => 2,
-        Kind::Wait(_, Waiters::Often) => 3,
-        Kind::Order | Kind::NoLock => 4,
+        Kind::Wait(_, Waiters::Often | Waiters::ByHand(_)) => 3,
+        Kind::Order | Kind::NoLock { .. } => 4,
         Kind::Idle(_) => 5,
         Kind::Wait(_, Waiters::Seldom) => 6,
     }
@@ -25,7 +25,7 @@ pub(super) fn ranked(mut seen: Vec<Finding<'_>>) -> Vec<Finding<'_>> {
     seen.sort_by_key(|finding| place(&finding.kind));
     match seen.first().map(|first| &first.kind) {
         Some(Kind::Deadlock(_) | Kind::HeldUp(_) | Kind::Herd(_)) => seen.truncate(1),
-        Some(Kind::Order | Kind::NoLock | Kind::Wait(..)) => seen.truncate(2),
+        Some(Kind::Order | Kind::NoLock { .. } | Kind::Wait(..)) => seen.truncate(2),
         _ => return waited_for(seen),
     }
     seen
@@ -73,5 +73,5 @@ pub(super) fn worth_a_sentence(mut causes: Vec<Finding<'_>>) -> Vec<Finding<'_>>
 
 /// Whether nothing holds the program back.
 pub(super) fn is_nothing(said: &[Finding<'_>]) -> bool {
-    matches!(said, [Finding { kind: Kind::NoLock, share, .. }] if *share < QUIET)
+    matches!(said, [Finding { kind: Kind::NoLock { .. }, share, .. }] if *share < QUIET)
 }

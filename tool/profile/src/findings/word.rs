@@ -45,6 +45,8 @@ pub(super) fn verdict(profile: &Profile, tops: &Tops, findings: &[Finding<'_>]) 
 fn prize(profile: &Profile, tops: &Tops, findings: &[Finding<'_>]) -> String {
     let Some(first) = findings.first() else { return String::new() };
     let (what, held_ns) = match &first.kind {
+        // Who waits for work there may have none, and then nobody has.
+        Kind::Cause(cause) if cause.is_idle() => return String::new(),
         Kind::Cause(cause) if cause.what.is_of_a_holder() => ("these holds", cause.computed_ns()),
         Kind::Tries { .. } => ("these tries", 0.0),
         _ => return String::new(),
@@ -106,7 +108,7 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
         Kind::Hidden(wait) => hidden::sentence(profile, tops, wait),
         Kind::Awake(time) => hidden::awake(profile, tops, time),
         Kind::Order => lock_order::verdict(profile, tops),
-        Kind::NoLock => without_a_lock(profile, tops, finding.share),
+        Kind::NoLock { is_sure } => without_a_lock(profile, tops, finding.share, *is_sure),
         Kind::Idle(idle) => others::idle(profile, tops, idle),
         Kind::Tries { part } => others::tries(profile, tops, lock(), *part),
         Kind::Wait(index, waiters) => others::no_lock(profile, tops, *index, *waiters),
@@ -114,7 +116,7 @@ fn sentence(profile: &Profile, tops: &Tops, finding: &Finding<'_>) -> String {
 }
 
 /// Where no single lock matters. Threads waited for all of them in that part of the time that they could have run.
-fn without_a_lock(profile: &Profile, tops: &Tops, share: f64) -> String {
+fn without_a_lock(profile: &Profile, tops: &Tops, share: f64, is_sure: bool) -> String {
     let (n_locks, length) = (counted(profile.locks.len(), "lock"), run_time(profile.seconds));
     let waiting = format!("its threads waited {} of the time they could have run", percent(share));
     if let Some(runtime) = runtimes::of(profile) {
@@ -124,18 +126,22 @@ fn without_a_lock(profile: &Profile, tops: &Tops, share: f64) -> String {
         );
     }
     let rests_on = thread_time::rests_on(profile, tops);
+    let no_lock = if is_sure { "No lock" } else { "No lock that was seen" };
     match () {
         () if profile.locks.is_empty() && profile.conditions.is_empty() => {
             words::without_locks(profile) + "." + &rests_on
         }
-        () if profile.locks.is_empty() => format!("No lock was waited for in {length}.{rests_on}"),
+        () if profile.locks.is_empty() && is_sure => format!("No lock was waited for in {length}.{rests_on}"),
+        () if profile.locks.is_empty() => {
+            format!("Of the locks that were seen, none was waited for in {length}.{rests_on}")
+        }
         () if waited(profile).is_empty() => {
             let acquisitions = whole_of(profile.locks.iter().map(|lock| lock.acquisitions).sum(), "acquisition");
             format!(
-                "No lock holds this program back: no thread waited in {acquisitions} of {n_locks} in {length}.{rests_on}"
+                "{no_lock} holds this program back: no thread waited in {acquisitions} of {n_locks} in {length}.{rests_on}"
             )
         }
-        () if share < QUIET => format!("No lock holds this program back: {waiting}.{rests_on}"),
+        () if share < QUIET => format!("{no_lock} holds this program back: {waiting}.{rests_on}"),
         () => format!(
             "No single lock holds this program back, but {n_locks} together may: {waiting}. Lock less often, or give each \
              thread its own data."

@@ -228,10 +228,7 @@ impl<'a> Names<'a> {
         for (at, address) in addresses.iter().enumerate() {
             numbers.extend(self.stacks.frames_of(code, *address));
             let (Some(reached), Some(caller)) = (numbers.last().copied(), addresses.get(at + 1)) else { continue };
-            numbers.extend(match self.stacks.frame(reached).is_named {
-                true => self.stacks.jumper(code, reached, *caller),
-                false => self.stacks.entered(code, *address, *caller),
-            });
+            numbers.extend(self.stacks.gone_before(code, reached, *address, *caller));
         }
         self.stacks.stack(numbers)
     }

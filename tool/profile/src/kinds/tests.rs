@@ -197,6 +197,13 @@ const EXPECTED: &[(&str, WaitSubject, FutexOwner)] = &[
     ("syscall ondeck_mutex_lock work", Lock(Mutex), Thread),
     ("syscall ondeck_rwlock_rdlock work", Lock(RwLock), Object(4)),
     ("syscall ondeck_core::rwlock::RawOndeckRwLock<P,T>::read_slow work", Lock(RwLock), Object(4)),
+    ("libgomp.so.1+0x8@libgomp.so.1 GOMP_critical_name_start@libgomp.so.1 work", Lock(Mutex), Object(0)),
+    ("libgomp.so.1+0x8@libgomp.so.1 GOMP_atomic_start@libgomp.so.1 work", Lock(Mutex), Object(0)),
+    ("libgomp.so.1+0x8@libgomp.so.1 omp_set_lock@libgomp.so.1 work", Lock(Mutex), Object(0)),
+    ("libgomp.so.1+0x8@libgomp.so.1 omp_set_nest_lock@libgomp.so.1 work", Lock(Mutex), Object(0)),
+    ("libgomp.so.1+0x8@libgomp.so.1 GOMP_barrier@libgomp.so.1 work", Wait(Barrier), Thread),
+    ("libgomp.so.1+0x8@libgomp.so.1 GOMP_parallel@libgomp.so.1 main", Wait(Barrier), Thread),
+    ("libgomp.so.1+0x8@libgomp.so.1 libgomp.so.1+0x9@libgomp.so.1 start_thread@libc.so.6", Wait(Park), Thread),
     // A lock of Python's after `with`, and the same that is acquired by its name, as by a condition variable.
     (
         "__new_sem_wait_slow64@libc.so.6 PyThread_acquire_lock_timed acquire_timed lock_PyThread_acquire_lock \

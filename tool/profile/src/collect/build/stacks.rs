@@ -62,7 +62,7 @@ impl Builder<'_> {
         for (at, address) in addresses.iter().enumerate() {
             frames.extend(self.stacks.frames_of(image.code(), *address));
             if let (Some(reached), Some(caller)) = (frames.last(), addresses.get(at + 1)) {
-                frames.extend(self.stacks.jumper(image.code(), *reached, *caller));
+                frames.extend(self.stacks.gone_before(image.code(), *reached, *address, *caller));
             }
         }
     }

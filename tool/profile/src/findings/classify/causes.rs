@@ -4,6 +4,7 @@ use super::measures::{share, threads};
 use crate::kinds::NOTIFIES;
 use crate::profile::{Cause, Lock, LockKind, Profile, State, WaitObject};
 use crate::rules::{LONG_NS, LOOK_NS, LOST_EACH_NS, ONE_EVENT, RAN, RARE, SLEEPS_TOO, WORTH_A_TRIAL};
+use crate::thread_time;
 use crate::wrappers::Tops;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -227,6 +228,11 @@ impl CauseShare {
     /// How long holders computed in the holds that were waited for.
     pub(in crate::findings) fn computed_ns(&self) -> f64 {
         if self.what == CauseKind::Held { self.count * self.each_ns } else { 0.0 }
+    }
+
+    /// Whether the holder may have no work, and then the waiters have none either.
+    pub(in crate::findings) fn is_idle(&self) -> bool {
+        self.what == CauseKind::Blocked && thread_time::is_turn(&self.call)
     }
 
     /// Whether it was a single hold.

@@ -1,11 +1,19 @@
 //! How much waiting matters.
 
+use crate::rules::{QUIET, WAITED_WHILE_BUSY_NS, WORTH_A_SENTENCE};
 use crate::{Lock, Profile};
 use std::collections::BTreeMap;
 
 /// How much of the time that its threads could run was spent waiting.
 pub(super) fn share(lock: &Lock, profile: &Profile) -> f64 {
     part_of_cores(lock.wait_ns, lock, profile)
+}
+
+/// Whether waiting for a lock matters: of the time that its threads could run, or of that in which threads had something to do,
+/// which is 0 if that is not known.
+pub(super) fn matters(lock: &Lock, profile: &Profile, busy_ns: f64) -> bool {
+    let is_much = lock.wait_ns >= WAITED_WHILE_BUSY_NS && busy_ns > 0.0;
+    share(lock, profile) >= QUIET || is_much && lock.wait_ns >= WORTH_A_SENTENCE * busy_ns
 }
 
 /// The part of the time that a lock's threads could run: more of them than cores cannot run, so that many idle threads do not

@@ -261,3 +261,66 @@ fn waits_of_threads_that_have_work_come_first() {
     }
     assert!(with(waited(1500.0, 3000.0, 2), of(400.0)).starts_with("`f3` (a.c:13) holds `m`"));
 }
+
+/// A server that has load for a second, and none for an hour.
+#[test]
+fn an_idle_hour_hides_no_lock() {
+    let of = |ms, runs_ms: f64| {
+        let time = |doing, call: &str, ms: f64| ThreadTime {
+            doing,
+            call: call.to_owned(),
+            ns: ms * 1e6,
+            ..ThreadTime::default()
+        };
+        let locks = vec![lock("m", &[cause(State::Computing, 3, ms, 400.0)], &[])];
+        let times = vec![time(Doing::Running, "", runs_ms), time(Doing::Sleeping, "epoll_wait", 7.2e6)];
+        let processes = vec![Process { pid: 7, to: 3600.0, ..Process::default() }];
+        findings(&Profile { seconds: 3600.0, processes, locks, times, ..program() }).verdict
+    };
+    assert!(of(400.0, 1000.0).starts_with("`f3` (a.c:13) holds `m`"), "{}", of(400.0, 1000.0));
+    for (ms, runs_ms) in [(400.0, 20_000.0), (50.0, 100.0)] {
+        assert!(of(ms, runs_ms).starts_with("No lock holds this program back"), "{}", of(ms, runs_ms));
+    }
+}
+
+/// A busy flag with a condition variable, a semaphore, and a loop in a runtime.
+#[test]
+fn what_may_be_used_as_a_lock_clears_nobody() {
+    let site = |stack| Site { stack, count: 3000.0, ns: 1.5e9 };
+    let condition = |kind| Condition {
+        name: "ready".to_owned(),
+        kind,
+        waits: 3000.0,
+        wait_ns: 1.5e9,
+        waiters: vec![site(9)],
+        notifiers: vec![site(10)],
+        ..Condition::default()
+    };
+    let with = |kind, around: [u32; 2]| {
+        let mut profile = Profile { conditions: vec![condition(kind)], ..program() };
+        profile.stacks.extend([vec![1, around[0], 5], vec![2, around[1], 5]]);
+        findings(&profile).verdict
+    };
+    let (by_hand, queue) = (with(WaitKind::Condition, [4, 4]), with(WaitKind::Condition, [3, 4]));
+    let words = "notified in `f2` (a.c:12), and both are called by `f4` (a.c:14): it may be a lock that the program has made, or a \
+                 queue. If it is a lock, make shorter what `f4` (a.c:14) does between the two. Of the locks that were seen, none";
+    assert!(by_hand.starts_with("Threads waited 1.50 s") && by_hand.contains(words), "{by_hand}");
+    assert!(queue.starts_with("No lock was waited for"), "{queue}");
+    let semaphore = with(WaitKind::Semaphore, [3, 4]);
+    let words = "If it is used as a lock, make shorter what threads do while they have it.";
+    assert!(
+        semaphore.starts_with("Of the locks that were seen, none was") && semaphore.ends_with(words),
+        "{semaphore}"
+    );
+}
+
+#[test]
+fn who_takes_turns_at_waiting_for_work_loses_nothing() {
+    let locks = vec![lock("lead", &[blocked(3, "epoll_wait", 3000.0)], &[])];
+    let runs = ThreadTime { doing: Doing::Running, ns: 1e9, ..ThreadTime::default() };
+    let waits = ThreadTime { doing: Doing::Sleeping, on: Some(WaitObject::Lock(0)), ns: 3e9, ..ThreadTime::default() };
+    let verdict = findings(&Profile { locks, times: vec![runs, waits], ..program() }).verdict;
+    let words =
+        "100 % of the waiting. If it waits for work there, the others have none either: then this costs nothing.";
+    assert!(verdict.ends_with(words), "{verdict}");
+}

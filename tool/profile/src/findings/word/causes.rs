@@ -40,7 +40,11 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, lock: &Lock, cause: &Caus
             "{holds}{each} while it is blocked in futex, as in a notification: {share}. Notify outside of the section."
         ),
         CauseKind::Blocked => {
-            format!("{holds}{each} while it {}: {share}. Do that outside of the section.", sleeps(cause))
+            let advice = match cause.is_idle() {
+                true => "If it waits for work there, the others have none either: then this costs nothing",
+                false => "Do that outside of the section",
+            };
+            format!("{holds}{each} while it {}: {share}. {advice}.", sleeps(cause))
         }
         CauseKind::Waits(_) => {
             let (text, advice) = (chain(profile, tops, &cause.chain), where_to_begin(profile, tops, &cause.chain));

@@ -31,6 +31,12 @@ pub(super) fn sentence(profile: &Profile, tops: &Tops, wait: &HiddenWait) -> Str
 
 pub(super) fn awake(profile: &Profile, tops: &Tops, time: &AwakeTime) -> String {
     let share = format!("Threads spend {} of their CPU time in", percent(time.share));
+    if time.spins_in.is_some_and(|frame| profile.frames[frame as usize].module.starts_with("libgomp.so")) {
+        return format!(
+            "{share} loops of OpenMP that only wait: for a critical section, at a barrier, or for work. Do less in critical \
+             sections, or share the work more evenly."
+        );
+    }
     if let Some(frame) = time.spins_in {
         return format!(
             "{share} a loop that only waits, as for a spin lock, in {}. Who lets them wait is not known. Wait for a mutex \

@@ -115,12 +115,20 @@ pub(super) fn no_lock(profile: &Profile, tops: &Tops, index: usize, waiters: Wai
     let advice = match most.kind {
         WaitKind::Once => " Do that before the threads start, or make it shorter.".to_owned(),
         WaitKind::Barrier => " Share the work more evenly.".to_owned(),
+        WaitKind::Semaphore => " If it is used as a lock, make shorter what threads do while they have it.".to_owned(),
         _ => heaviest(profile, tops, &most.notifiers, |site| site.count).map_or(String::new(), |function| match waiters {
             Waiters::ForEachOther => format!(
                 " It is notified in {function}, too: they wait for each other, as at a barrier. Share the work more evenly, or let \
                  them meet less often."
             ),
             Waiters::Often => format!(" It is notified in {function}. If they had work to do, make that function faster."),
+            Waiters::ByHand(frame) => {
+                let around = named(profile, tops, frame);
+                format!(
+                    " It is notified in {function}, and both are called by {around}: it may be a lock that the program has made, or \
+                     a queue. If it is a lock, make shorter what {around} does between the two."
+                )
+            }
             Waiters::Seldom => format!(" It is notified in {function}."),
         }),
     };
