@@ -114,6 +114,8 @@ notice a fault.
 - *no test*, *no property*: the lock makes the promise, but this column cannot check it, or nobody has written the check yet.
 ";
 
+const NOT_PROMISED: &str = "not promised";
+
 pub(super) fn page(root: &Path) -> Result<String, String> {
     let (tests, configs) = (tests(root)?, models::load(&root.join("proof/spec"))?);
     let mut text = HEAD.to_owned();
@@ -129,10 +131,16 @@ pub(super) fn page(root: &Path) -> Result<String, String> {
             }),
         );
         let mut table = Grid::new(["lock", "hardware", "loom, random schedules", "TLA+"], [""; 0]);
-        for (entry, [hardware, models, properties]) in rows {
+        let (none, some): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|(_, cells)| cells.iter().all(|cell| cell == NOT_PROMISED));
+        for (entry, [hardware, models, properties]) in some {
             table.row([code(entry.name), hardware, models, properties]);
         }
         text += &format!("\n## {}\n\n{}\n\n{}", promise.title, promise.meaning, table.markdown_of_markdown());
+        if !none.is_empty() {
+            let names: Vec<String> = none.iter().map(|(entry, _)| code(entry.name)).collect();
+            text += &format!("\nNot promised: {}.\n", names.join(", "));
+        }
     }
     if faults.is_empty() { Ok(text) } else { Err(faults.join("\n")) }
 }
@@ -154,7 +162,7 @@ fn cells(promise: &Promise, entry: &Entry, tests: &BTreeSet<String>, configs: &[
         let named = |patterns: &[&str]| list(patterns.iter().filter_map(|p| existing(p, &module, tests)), "no test");
         [named(promise.hardware), named(promise.models), model(promise, entry, &own)]
     } else {
-        let not = "not promised".to_owned();
+        let not = NOT_PROMISED.to_owned();
         [not.clone(), not.clone(), refuted(promise, &own).map_or(not, |name| format!("not promised: `{name}` fails"))]
     }
 }
