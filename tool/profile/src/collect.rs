@@ -40,7 +40,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use thread_times::{RecordedWait, ThreadTimes};
+use thread_times::{RecordedWait, ThreadTimes, own_time};
 
 /// So often more files are opened in one go, after others have been closed.
 const MOST_ROUNDS: u32 = 64;
@@ -255,13 +255,14 @@ impl Collector {
         const GAP_OF_LOOKS: u32 = 40;
         let end = Instant::now() + time;
         loop {
-            let began = Instant::now();
+            // Who looks may lose its core meanwhile, and then has not taken the time.
+            let before = own_time();
             for recording in self.recordings.iter_mut().filter(|recording| !recording.is_closed) {
                 // What is wrong with it is found out when it is taken.
                 let _ = recording.look(now_ns(), Instant::now());
             }
             self.look_at_threads(now_ns());
-            let gap = GAP.max(began.elapsed() * GAP_OF_LOOKS);
+            let gap = GAP.max(own_time().saturating_sub(before) * GAP_OF_LOOKS);
             let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(gap.min(left));
             if gap >= left {

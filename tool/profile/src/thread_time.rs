@@ -173,8 +173,10 @@ pub(crate) fn sentence(profile: &Profile, tops: &Tops) -> Option<String> {
 /// Whether it is not known, or not said, what threads waited for in a large part of the time in which they had something to do.
 pub(crate) fn is_much_unexplained(profile: &Profile, tops: &Tops) -> bool {
     let is_unexplained = |kind: TimeKind| matches!(kind, TimeKind::Calls | TimeKind::Unknown);
-    let unexplained = parts(profile, tops).into_iter().filter(|(kind, _)| is_unexplained(*kind)).map(|(_, ns)| ns);
-    unexplained.sum::<f64>() > UNEXPLAINED * busy_ns(profile, tops)
+    let parts = parts(profile, tops);
+    let all_ns: f64 = parts.iter().map(|(_, ns)| ns).sum();
+    let unexplained: f64 = parts.iter().filter(|(kind, _)| is_unexplained(*kind)).map(|(_, ns)| ns).sum();
+    unexplained > UNEXPLAINED * busy_ns(profile, tops) && unexplained >= WORTH_A_SENTENCE * all_ns
 }
 
 /// What it rests on that no lock is found: a sentence with a space before it, where somebody has looked.

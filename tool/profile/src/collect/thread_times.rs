@@ -442,7 +442,7 @@ fn age(process: &Path, thread: u32) -> Option<Duration> {
 }
 
 /// How long this thread has run.
-fn own_time() -> Duration {
+pub(super) fn own_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }

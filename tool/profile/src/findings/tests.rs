@@ -90,6 +90,13 @@ fn a_long_hold_that_loses_its_core_is_still_too_long() {
         "`f1` (a.c:11) holds `m` for 1.50 ms at a time: 100 % of the waiting, 60 % of that without a core (4 threads share 2 \
          cores). Make it shorter.",
     );
+    // Also beside many others: what it computes is long.
+    let causes = [cause(State::Computing, 1, 400.0, 4000.0), cause(State::NoCore, 1, 1600.0, 4000.0)];
+    said(
+        vec![lock("m", &causes, &[(1, 400_000.0)])],
+        "`f1` (a.c:11) holds `m` for 4.00 ms at a time: 100 % of the waiting, 80 % of that without a core (4 threads share 2 \
+         cores). Make it shorter, or use fewer threads.",
+    );
 }
 
 #[test]

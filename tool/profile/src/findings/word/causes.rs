@@ -5,7 +5,7 @@ use crate::Lock;
 use crate::findings::classify::{CauseKind, CauseShare, Chain, ChainEnd, measures};
 use crate::names::base;
 use crate::profile::{LockKind, Profile};
-use crate::rules::{BETWEEN_LOOKS_NS, LONG_NS, MOSTLY, NEARLY_ALL, WORTH_SAYING};
+use crate::rules::{BETWEEN_LOOKS_NS, LONG_NS, LOST_EACH_NS, MOSTLY, NEARLY_ALL, WORTH_SAYING};
 use crate::words::{self, is_from_outside, percent};
 use crate::wrappers::{Tops, UNKNOWN, begins, is_below};
 use ondeck_kit::wording::{counted, duration_ns, plain, whole};
@@ -93,7 +93,11 @@ fn looked_at(lock: &Lock, cause: &CauseShare, share: &str) -> String {
 
 /// What to do about a function that holds a lock for long.
 fn shorter(cause: &CauseShare) -> &'static str {
+    // A hold that computes for so long loses its core by its own length.
+    let is_long = cause.each_ns * (1.0 - cause.without_core) >= LOST_EACH_NS;
     match cause.without_core >= MOSTLY {
+        true if is_long && cause.has_cores => "Make it shorter, and look for what else uses the cores",
+        true if is_long => "Make it shorter, or use fewer threads",
         true if cause.has_cores => LOOK_ELSEWHERE,
         true => "Use fewer threads, or more cores",
         false => "Make it shorter",
