@@ -1,5 +1,5 @@
 // Waits with a deadline: never early on their own clock, not hung, and what is answered for times that are past, wrong,
-// negative or centuries away.
+// negative, centuries away, or not there at all.
 #include "check.h"
 
 enum call { TIMEDLOCK, CLOCKLOCK, TIMEDWAIT, CLOCKWAIT, N_CALLS };
@@ -152,6 +152,24 @@ static void far_away(enum call call, clockid_t clock, int64_t seconds)
     join_soon(thread, "a wait until far in the future, woken");
 }
 
+// The headers forbid it. The C library takes the null of a reader-writer lock for no deadline, and looks at that of a mutex only
+// if it has to wait.
+static void without_a_deadline(void)
+{
+    const struct timespec *volatile none = NULL;
+    pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    OK(pthread_rwlock_timedrdlock(&lock, none));
+    OK(pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, none));
+    OK(pthread_rwlock_unlock(&lock));
+    OK(pthread_rwlock_unlock(&lock));
+    OK(pthread_rwlock_timedwrlock(&lock, none));
+    OK(pthread_rwlock_unlock(&lock));
+    OK(pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, none));
+    OK(pthread_rwlock_unlock(&lock));
+    OK(pthread_mutex_timedlock(&taken, none));
+    OK(pthread_mutex_unlock(&taken));
+}
+
 int main(void)
 {
     watchdog();
@@ -187,6 +205,8 @@ int main(void)
     join(holder);
     OK(pthread_mutex_unlock(&mine));
 
+    doing = "a deadline that is not there";
+    without_a_deadline();
     // Each word is whole after all that.
     OK(pthread_mutex_trylock(&taken));
     OK(pthread_mutex_unlock(&taken));

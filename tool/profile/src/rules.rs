@@ -109,7 +109,8 @@ pub(crate) const OF_LOCKS: f64 = 0.1;
 pub(crate) const OFTEN_NS: f64 = 10e6;
 /// Of the run's time, what all threads together are busy. With less, those that wait have no work. The same test.
 pub(crate) const ONE_IS_BUSY: f64 = 0.75;
-/// Part of the waits, and of the notifications, that the same functions make where threads wait for each other. The same test.
+/// Part of the waits, and of the notifications, that the same functions make where threads wait for each other, or call where a lock
+/// is made of both. The same test, and `what_may_be_used_as_a_lock_clears_nobody`.
 pub(crate) const AT_A_BARRIER: f64 = 0.75;
 /// Threads: these are several. Of those that a notification wakes, `herd`.
 pub(crate) const SEVERAL: f64 = 1.5;

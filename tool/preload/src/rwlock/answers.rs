@@ -57,12 +57,10 @@ unsafe fn until(
     for_ever: impl FnOnce() -> Answer,
     until: impl FnOnce(Deadline) -> Answer,
 ) -> Answer {
-    if !Deadline::is_clock(clock) {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     match unsafe { at.as_ref() } {
         None => for_ever(),
+        Some(_) if !Deadline::is_clock(clock) => EINVAL,
         Some(at) => Deadline::new(clock, *at).map_or(EINVAL, until),
     }
 }

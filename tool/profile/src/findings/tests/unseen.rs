@@ -283,7 +283,7 @@ fn an_idle_hour_hides_no_lock() {
     }
 }
 
-/// A busy flag with a condition variable, a semaphore, and a loop in a runtime.
+/// A busy flag with a condition variable, and a semaphore.
 #[test]
 fn what_may_be_used_as_a_lock_clears_nobody() {
     let site = |stack| Site { stack, count: 3000.0, ns: 1.5e9 };
@@ -312,6 +312,22 @@ fn what_may_be_used_as_a_lock_clears_nobody() {
         semaphore.starts_with("Of the locks that were seen, none was") && semaphore.ends_with(words),
         "{semaphore}"
     );
+}
+
+/// A critical section of OpenMP, in which a thread spins at first.
+#[test]
+fn loops_inside_of_openmp_are_called_so() {
+    let mut profile = program();
+    profile.frames[1].module = "libgomp.so.1".to_owned();
+    let time = |doing, ms: f64| ThreadTime { doing, stack: Some(1), ns: ms * 1e6, ..ThreadTime::default() };
+    profile.times = vec![time(Doing::Spinning, 500.0), time(Doing::Running, 1500.0)];
+    let verdict = findings(&profile).verdict;
+    assert!(
+        verdict.starts_with("Threads spend 25 % of their CPU time in loops of OpenMP that only wait: "),
+        "{verdict}"
+    );
+    profile.frames[1].module.clear();
+    assert!(findings(&profile).verdict.contains("a loop that only waits, as for a spin lock, in `f1` (a.c:11)."));
 }
 
 #[test]
